@@ -1,16 +1,18 @@
 import { defineConfig } from 'vitest/config'
 
 /**
- * `unit`: beside the files, no I/O except for a temporary folder. `integration`: the built server through its interfaces. Both run on the
- * output of `npm run build`. The files of a worker share its process and its modules, and integration tests its PostgreSQL clusters: starting
- * these for each file takes longer than most files.
+ * `unit`: beside the files, no I/O except for a temporary folder. `integration`: the built server
+ * through its interfaces. Both run on the output of `npm run build`. The files of a worker share
+ * its process and its modules, and integration tests its PostgreSQL clusters: starting these for
+ * each file takes longer than most files.
  */
 export default defineConfig({
   test: {
     isolate: false,
     // The build runs as it is: Vite would transform each of its modules and slow down what they do.
     server: { deps: { external: [/\/(?:bench|(?:packages|examples)\/[^/]+)\/dist\//] } },
-    // One more than the cores that the suite is meant for: tests of kills, leases and stalls wait most of their time.
+    // One more than the cores that the suite is meant for: tests of kills, leases and stalls wait
+    // most of their time.
     maxWorkers: 3,
     projects: [
       {

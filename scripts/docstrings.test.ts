@@ -1,4 +1,7 @@
-/** What others build on says what its signature cannot: every export of the contract, the client, the ports and the settings has a docstring. */
+/**
+ * What others build on says what its signature cannot: every export of the contract, the client,
+ * the ports and the settings has a docstring.
+ */
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'

@@ -1,4 +1,7 @@
-/** Tests name errors as the catalogue does, so that what is expected can be read, and a number is written down in one place. */
+/**
+ * Tests name errors as the catalogue does, so that what is expected can be read, and a number is
+ * written down in one place.
+ */
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { errorCatalogue } from '@hermod/protocol'

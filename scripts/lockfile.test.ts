@@ -17,7 +17,10 @@ const { packages } = JSON.parse(readFileSync(lockfile, 'utf8')) as {
   readonly packages: Readonly<Record<string, LockedPackage>>
 }
 
-/** Where the package that is installed at `from` finds the one of this name, as Node does; undefined when it is nowhere. */
+/**
+ * Where the package that is installed at `from` finds the one of this name, as Node does; undefined
+ * when it is nowhere.
+ */
 function findPackage(from: string, name: string): LockedPackage | undefined {
   for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf('/')))) {
     const found = packages[`${folder === '' ? '' : `${folder}/`}node_modules/${name}`]

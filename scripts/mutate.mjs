@@ -216,7 +216,8 @@ function build(tree) {
 }
 
 /**
- * @returns {Promise<{ what: string, file: string | null, isLate: boolean } | null>} the first test that fails, and its file if there is
+ * @returns {Promise<{ what: string, file: string | null, isLate: boolean } | null>} the first test
+ * that fails, and its file if there is
  *   one; null: they pass
  */
 async function failureOf(tree, { tests, backend }) {

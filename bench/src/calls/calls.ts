@@ -1,6 +1,6 @@
 /**
- * Calls per event: clients of one group that all show it, an event for all of them, and the calls that they make then; and the sends of a
- * user with many conversations, under the default limits.
+ * Calls per event: clients of one group that all show it, an event for all of them, and the calls
+ * that they make then; and the sends of a user with many conversations, under the default limits.
  */
 import type { ChildProcess } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -149,7 +149,10 @@ async function quiet(url: string): Promise<void> {
   }
 }
 
-/** Probes of connections, which clients send when their process was held up for seconds: refused, since their list is empty. */
+/**
+ * Probes of connections, which clients send when their process was held up for seconds: refused,
+ * since their list is empty.
+ */
 const probes = 'operation="message.delivered",code="10002"'
 
 /** Reads how many calls a server has answered, over HTTP and sockets, without probes. */

@@ -1,5 +1,8 @@
 /// <reference lib="dom" />
-/** The page of the client's benchmark. `bundles.ts` bundles it, and `pages.ts` calls its functions in Chromium. */
+/**
+ * The page of the client's benchmark. `bundles.ts` bundles it, and `pages.ts` calls its functions
+ * in Chromium.
+ */
 import { type Client, createClient, type View } from '@hermod/client'
 
 /** The user of a page, and how its client works. */

@@ -1,4 +1,7 @@
-/** A gateway that plays prepared events as fast as its client reads them, so that only the client is measured. */
+/**
+ * A gateway that plays prepared events as fast as its client reads them, so that only the client is
+ * measured.
+ */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

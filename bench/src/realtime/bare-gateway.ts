@@ -1,6 +1,6 @@
 /**
- * The baseline: a bare server of `ws` without compression. It makes one buffer, which it receives over IPC as a text, and writes it to
- * every client, as often as a client asks for.
+ * The baseline: a bare server of `ws` without compression. It makes one buffer, which it receives
+ * over IPC as a text, and writes it to every client, as often as a client asks for.
  */
 import type { AddressInfo } from 'node:net'
 import { WebSocketServer } from 'ws'

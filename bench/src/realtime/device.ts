@@ -46,7 +46,10 @@ export class Device {
   isStopped = false
   /** Messages of a log that a sync answers. */
   window = 0
-  /** The change number of its logs before it went away; null = it asks for no changes that a sync leaves out. */
+  /**
+   * The change number of its logs before it went away; null = it asks for no changes that a sync
+   * leaves out.
+   */
   known: number | null = null
   #retryAt = 0
   #needsSync = false

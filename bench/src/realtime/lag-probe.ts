@@ -1,6 +1,6 @@
 /**
- * Measures the lag of the event loop of the process that loads it by `--import`: by how much timers of 2 ms are late. Each GET returns the
- * figures since the last one.
+ * Measures the lag of the event loop of the process that loads it by `--import`: by how much timers
+ * of 2 ms are late. Each GET returns the figures since the last one.
  */
 import { createServer } from 'node:http'
 import { createHistogram } from 'node:perf_hooks'

@@ -106,7 +106,10 @@ export class Swarm implements DeviceHost {
     return this.#sample ?? ''
   }
 
-  /** Sends messages to a group until the time is over; each burst goes out when an earlier one has reached all devices. */
+  /**
+   * Sends messages to a group until the time is over; each burst goes out when an earlier one has
+   * reached all devices.
+   */
   async fanOut(order: FanOutOrder): Promise<FanOutResult> {
     const { burst, seconds, window, perSecond } = order
     const histogram = createHistogram()
@@ -231,7 +234,10 @@ export class Swarm implements DeviceHost {
     }
   }
 
-  /** All devices come back at once, as after a loss of the network, or when the service told them to, and sync. */
+  /**
+   * All devices come back at once, as after a loss of the network, or when the service told them
+   * to, and sync.
+   */
   comeBack(): Promise<ReturnResult> {
     return this.#forAll((device, effort) => device.open(effort), Number.POSITIVE_INFINITY)
   }

@@ -1,4 +1,7 @@
-/** `hermod demo` in a real browser: the scene, and the page of examples/chat as users of a keyboard and of screen readers have it. */
+/**
+ * `hermod demo` in a real browser: the scene, and the page of examples/chat as users of a keyboard
+ * and of screen readers have it.
+ */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { get } from 'node:http'
 import { createRequire } from 'node:module'

@@ -1,6 +1,6 @@
 /**
- * Close codes of the gateway. The range is the rule: after 4000 to 4499 a client comes back, after 4500 to 4999 it does not
- * reconnect without the user.
+ * Close codes of the gateway. The range is the rule: after 4000 to 4499 a client comes back, after
+ * 4500 to 4999 it does not reconnect without the user.
  */
 
 /** The codes by name, each with its meaning for the client. */

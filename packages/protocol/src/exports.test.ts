@@ -10,7 +10,10 @@ const { exports: entries } = JSON.parse(readFileSync(join(folder, 'package.json'
 /** Static imports; the compiler writes each at the start of a line. */
 const importPattern = /^(?:import|export)\s(?:[^'";]*?\sfrom\s+)?['"]([^'"]+)['"]/gm
 
-/** Everything that loading a built module loads: files of this package by their paths in dist, packages by their names. */
+/**
+ * Everything that loading a built module loads: files of this package by their paths in dist,
+ * packages by their names.
+ */
 function loadedBy(entry: string): Set<string> {
   const files = [join(folder, entry)]
   const packages = new Set<string>()

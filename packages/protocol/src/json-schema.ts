@@ -1,6 +1,9 @@
 import type { TProperties, TSchema } from './schema.js'
 
-/** A JSON Schema in an OpenAPI or AsyncAPI document: with references instead of titled schemas, without symbols. */
+/**
+ * A JSON Schema in an OpenAPI or AsyncAPI document: with references instead of titled schemas,
+ * without symbols.
+ */
 export interface JsonSchema {
   readonly $ref?: string
   readonly type?: string | readonly string[]
@@ -29,7 +32,10 @@ export function resolveSchema(schemas: Schemas, schema: JsonSchema): JsonSchema 
   return schema.$ref === undefined ? schema : (schemas[lastSegment(schema.$ref)] ?? {})
 }
 
-/** Converts a schema to plain JSON for a document. Moves titled schemas to the components and refers to them. */
+/**
+ * Converts a schema to plain JSON for a document. Moves titled schemas to the components and refers
+ * to them.
+ */
 export function plainSchema(schema: TSchema, schemas: Record<string, JsonSchema>): JsonSchema {
   const title = schema.title as string | undefined
   if (title === undefined) return convertMembers(schema, schemas)

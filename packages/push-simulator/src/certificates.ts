@@ -29,7 +29,10 @@ export class TestAuthority {
     return this.#own.cert
   }
 
-  /** Certificate for servers on the loopback addresses, issued on first use: a key takes most of the start of a gateway. */
+  /**
+   * Certificate for servers on the loopback addresses, issued on first use: a key takes most of the
+   * start of a gateway.
+   */
   server(): KeyAndCertificate {
     const altNames = [
       { type: 2, value: 'localhost' },

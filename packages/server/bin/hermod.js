@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// The hermod command. In a checkout it first builds what is missing or older than its sources; an installed package has no sources.
+// The hermod command. In a checkout it first builds what is missing or older than its sources; an
+// installed package has no sources.
 import { spawnSync } from 'node:child_process'
 import {
   existsSync,
@@ -80,7 +81,10 @@ function newestSource(project) {
   return newest
 }
 
-/** The compiler leaves its own record untouched when nothing changed in substance, hence the stamp beside it. */
+/**
+ * The compiler leaves its own record untouched when nothing changed in substance, hence the stamp
+ * beside it.
+ */
 function recordsOf(project) {
   return [join(project, 'dist', '.built'), join(project, 'tsconfig.tsbuildinfo')]
 }

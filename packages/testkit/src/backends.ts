@@ -29,7 +29,8 @@ export interface PostgresBackend extends Backend {
  * Clusters that tests use.
  *
  * - `shared`: one for all test files of a worker, on a memory disk, without fsync. A commit is not durable.
- * - `durable`: one for all test files of a worker, on the disk, as PostgreSQL is by default: for tests of kills and of commits that take time.
+ * - `durable`: one for all test files of a worker, on the disk, as PostgreSQL is by default: for
+ *   tests of kills and of commits that take time.
  * - `own`: one for the caller, on the disk, until `end`: for tests that stop, halt, configure or measure it.
  */
 export type ClusterKind = 'shared' | 'durable' | 'own'

@@ -1,6 +1,7 @@
 /**
- * Citations of the numbered rules of docs/reference/behaviour.md and of sections of pages. Each must lead to an existing place, and no text
- * for callers of the API may cite a rule. Pure; generate.ts reads the files.
+ * Citations of the numbered rules of docs/reference/behaviour.md and of sections of pages. Each
+ * must lead to an existing place, and no text for callers of the API may cite a rule. Pure;
+ * generate.ts reads the files.
  */
 
 /** A text and its place, for reports. */
@@ -70,7 +71,10 @@ function headingsOf(page = ''): ReadonlySet<string> {
   return new Set([...page.matchAll(heading)].map(([, name]) => name as string))
 }
 
-/** @returns a line for each text of an error that cites a rule: callers see it, and cannot look the rule up */
+/**
+ * @returns a line for each text of an error that cites a rule: callers see it, and cannot look the
+ * rule up
+ */
 export function citingErrors(
   catalogue: Readonly<Record<string, { readonly text: string }>>,
   sources: readonly CitingText[],

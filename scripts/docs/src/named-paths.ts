@@ -24,14 +24,18 @@ export function missingPaths(
     .map((path) => `${name} names ${path}, which does not exist`)
 }
 
-/** The files that the comments of a source name: `locking.ts` as well as `db/locking.ts` and `./render.ts`. */
+/**
+ * The files that the comments of a source name: `locking.ts` as well as `db/locking.ts` and
+ * `./render.ts`.
+ */
 export function commentedFiles(source: string): string[] {
   const comments = [...source.matchAll(comment)].map(([text]) => text)
   return [...new Set(comments.flatMap((text) => text.match(namedFile) ?? []))]
 }
 
 /**
- * @param files the paths of all files; a name in a comment is the end of one of them, or begins with `./` or `../` and is relative
+ * @param files the paths of all files; a name in a comment is the end of one of them, or begins
+ * with `./` or `../` and is relative
  *   to its source
  * @returns a line for each missing file that a comment names
  */

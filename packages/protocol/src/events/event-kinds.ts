@@ -26,7 +26,10 @@ export type EventPayloads = {
   readonly [K in EventKind]: DeepReadonly<Static<(typeof eventSchemas)[K]>>
 }
 
-/** Kinds of events that are committed: all but `change.skipped`, which stands for one that the reader does not see. */
+/**
+ * Kinds of events that are committed: all but `change.skipped`, which stands for one that the
+ * reader does not see.
+ */
 export type CommittedKind = Exclude<EventKind, 'change.skipped'>
 
 /** The kinds of committed events. */

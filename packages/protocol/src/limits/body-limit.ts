@@ -10,8 +10,8 @@ const bytesPerUnit = 6
 const valueBytes = 48
 
 /**
- * The most bytes of an operation's JSON body: what its schema allows, written in the longest form, and room for unknown fields; at least
- * 8 KiB, at most 1 MiB (rule A2b).
+ * The most bytes of an operation's JSON body: what its schema allows, written in the longest form,
+ * and room for unknown fields; at least 8 KiB, at most 1 MiB (rule A2b).
  */
 export function maxBodyBytes({ query, body }: Pick<Operation, 'query' | 'body'>): number {
   const fields = isWholeBody(body) ? { [body.whole]: body.schema } : { ...query, ...body }

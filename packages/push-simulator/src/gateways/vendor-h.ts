@@ -1,4 +1,7 @@
-/** vendor_h: OAuth or a signed token of a service account, up to 1000 devices per request, in three versions. */
+/**
+ * vendor_h: OAuth or a signed token of a service account, up to 1000 devices per request, in three
+ * versions.
+ */
 import { createHmac } from 'node:crypto'
 import { verifyJwt } from '../jwt.js'
 import { rsaKeysOf } from '../keys.js'

@@ -6,7 +6,10 @@ export function isKey(key: string): boolean {
   return key.length <= maxLength && key.split('/').every((part) => name.test(part))
 }
 
-/** Throws a RangeError for an invalid key (see BlobStore), so that no key leads out of a folder or names two blobs. */
+/**
+ * Throws a RangeError for an invalid key (see BlobStore), so that no key leads out of a folder or
+ * names two blobs.
+ */
 export function assertKey(key: string): void {
   if (!isKey(key))
     throw new RangeError(`no key of a blob: ${JSON.stringify(key.slice(0, maxLength))}`)

@@ -1,4 +1,7 @@
-/** The port of the stores of files: a folder, or a store that speaks S3. The content of a key never changes. */
+/**
+ * The port of the stores of files: a folder, or a store that speaks S3. The content of a key never
+ * changes.
+ */
 import type { Readable } from 'node:stream'
 import type { ByteRange } from '../lib/system/byte-range.js'
 
@@ -19,7 +22,10 @@ export interface ListedBlob extends BlobStat {
 export interface StoredBlob {
   /** Bytes. */
   readonly size: number
-  /** CRC-32 of all bytes (zlib), from 0 to 2^32 - 1; with it {@link BlobStore.open} notices bytes that have changed. */
+  /**
+   * CRC-32 of all bytes (zlib), from 0 to 2^32 - 1; with it {@link BlobStore.open} notices bytes
+   * that have changed.
+   */
   readonly crc32: number
 }
 
@@ -30,7 +36,10 @@ export interface PutOptions {
   readonly maxBytes: number
 }
 
-/** The result of {@link BlobStore.put}, against which a store on the network checks the bytes that it reads. */
+/**
+ * The result of {@link BlobStore.put}, against which a store on the network checks the bytes that
+ * it reads.
+ */
 export interface ExpectedBlob {
   readonly size: number
   readonly crc32?: number
@@ -58,23 +67,25 @@ export interface StoreForm {
 }
 
 /**
- * Keys are names separated by slashes, of at most 200 characters together; a name is lower-case letters, digits, dots, dashes and
- * underscores and does not begin with a dot. Any other key is a mistake of the caller and throws a RangeError.
+ * Keys are names separated by slashes, of at most 200 characters together; a name is lower-case
+ * letters, digits, dots, dashes and underscores and does not begin with a dot. Any other key is a
+ * mistake of the caller and throws a RangeError.
  */
 export interface BlobStore {
   readonly kind: 'folder' | 's3'
   /** A text for operators, without secrets: the path of the folder, or address and bucket. */
   readonly location: string
   /**
-   * Resolves when the whole blob is durable. When it fails, nothing of the blob stays, and no reader can have seen a part of it. A second
-   * blob of the same key replaces the first.
+   * Resolves when the whole blob is durable. When it fails, nothing of the blob stays, and no
+   * reader can have seen a part of it. A second blob of the same key replaces the first.
    *
    * @param body destroyed when storing fails
    * @throws BlobError too_large, cut (the body failed or was closed before its end), full, unavailable
    */
   put(key: string, body: Readable, options: PutOptions): Promise<StoredBlob>
   /**
-   * Returns a stream that fails, before its end, when the store breaks off or sends other bytes than `expected`.
+   * Returns a stream that fails, before its end, when the store breaks off or sends other bytes
+   * than `expected`.
    *
    * @throws BlobError not_found, unavailable, damaged (another size than expected)
    */
@@ -96,11 +107,20 @@ export interface BlobStore {
    * @throws BlobError unavailable
    */
   list(prefix: string, after: string | null, limit: number): Promise<BlobPage>
-  /** Returns a form with which a client sends a file straight to the store; null: the file goes through the service. */
+  /**
+   * Returns a form with which a client sends a file straight to the store; null: the file goes
+   * through the service.
+   */
   uploadForm(key: string, options: UploadFormOptions): Promise<StoreForm | null>
-  /** Returns an address, which expires soon, at which a client gets the bytes; null: the client gets them from the service. */
+  /**
+   * Returns an address, which expires soon, at which a client gets the bytes; null: the client gets
+   * them from the service.
+   */
   downloadUrl(key: string, options: DownloadUrlOptions): Promise<string | null>
-  /** Removes the remains of uploads that broke off before an instant (milliseconds since 1970). @throws BlobError unavailable */
+  /**
+   * Removes the remains of uploads that broke off before an instant (milliseconds since 1970).
+   * @throws BlobError unavailable
+   */
   tidy(before: number): Promise<void>
   /**
    * Writes, reads and removes a test blob; at the start and for `hermod check`.
@@ -117,7 +137,10 @@ export interface UploadFormOptions {
   readonly contentType: string | null
   /** Milliseconds since 1970. */
   readonly expiresAt: number
-  /** The address to which the store redirects the client after the upload: 303, with bucket, key and etag added to the query. */
+  /**
+   * The address to which the store redirects the client after the upload: 303, with bucket, key and
+   * etag added to the query.
+   */
   readonly redirectTo: string
 }
 

@@ -26,8 +26,9 @@ import { UploadStream } from './upload-stream.js'
 const incoming = '.incoming'
 
 /**
- * Stores blobs as files of one folder that belongs to this process: the key is the path. A blob is written under another name, synced and
- * renamed, and the folder is synced: a file under its key is complete, also after a power failure.
+ * Stores blobs as files of one folder that belongs to this process: the key is the path. A blob is
+ * written under another name, synced and renamed, and the folder is synced: a file under its key is
+ * complete, also after a power failure.
  */
 export class FolderStore implements BlobStore {
   readonly kind = 'folder'
@@ -37,7 +38,10 @@ export class FolderStore implements BlobStore {
     private readonly floor: DiskFloor,
   ) {}
 
-  /** Makes the folder and removes unfinished uploads of an earlier process. @throws the error of the file system */
+  /**
+   * Makes the folder and removes unfinished uploads of an earlier process.
+   * @throws the error of the file system
+   */
   static async open(folder: string, floor = new DiskFloor(folder, 0)): Promise<FolderStore> {
     const left = join(folder, incoming)
     await rm(left, { recursive: true, force: true })
@@ -157,7 +161,10 @@ export class FolderStore implements BlobStore {
     return join(this.location, key)
   }
 
-  /** Returns the keys of a folder that begin with the prefix and come after `after`, in the order of their bytes. */
+  /**
+   * Returns the keys of a folder that begin with the prefix and come after `after`, in the order of
+   * their bytes.
+   */
   async *#keys(folder: string, prefix: string, after: string): AsyncGenerator<string, void> {
     for (const entry of await entriesOf(join(this.location, folder))) {
       const path = `${folder}${entry}`
@@ -217,7 +224,10 @@ function damaged(expected: number, found: number): BlobError {
   return new BlobError('damaged', `there are ${found} bytes where ${expected} were stored`)
 }
 
-/** Returns names in the order of their bytes, those of folders with the slash that follows them in keys; none for a missing folder. */
+/**
+ * Returns names in the order of their bytes, those of folders with the slash that follows them in
+ * keys; none for a missing folder.
+ */
 async function entriesOf(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
     if (isMissing(error)) return []

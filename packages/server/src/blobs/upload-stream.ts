@@ -22,7 +22,10 @@ export class UploadStream {
     return { size: this.#size, crc32: this.#crc32 }
   }
 
-  /** Returns the chunks of the body. The body is destroyed when the reader stops early. @throws BlobError too_large, cut, full */
+  /**
+   * Returns the chunks of the body. The body is destroyed when the reader stops early.
+   * @throws BlobError too_large, cut, full
+   */
   async *chunks(): AsyncGenerator<Buffer, void> {
     for await (const chunk of this.#uncut()) {
       await this.floor.requireRoom()

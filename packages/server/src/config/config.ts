@@ -67,7 +67,10 @@ export interface ServerConfig {
   readonly checkAnswers: boolean
   readonly log: { readonly level: OptionValues['logLevel'] }
   readonly rateLimit: {
-    /** False ends every limit of requests, registrations and waiting passwords; failed logins are slowed down all the same. */
+    /**
+     * False ends every limit of requests, registrations and waiting passwords; failed logins are
+     * slowed down all the same.
+     */
     readonly enabled: boolean
     readonly address: BucketRate
     readonly user: BucketRate
@@ -145,7 +148,8 @@ export class ConfigError extends Error {
 }
 
 /**
- * Reads the settings: the environment over the file of HERMOD_CONFIG over the defaults. Relative paths start at the working folder.
+ * Reads the settings: the environment over the file of HERMOD_CONFIG over the defaults. Relative
+ * paths start at the working folder.
  *
  * @throws ConfigError naming every unknown name, bad value and contradiction
  */

@@ -1,4 +1,7 @@
-/** Raw settings from the environment and the file, checked name by name; every error is collected, none is thrown. */
+/**
+ * Raw settings from the environment and the file, checked name by name; every error is collected,
+ * none is thrown.
+ */
 import { nearest } from '../lib/nearest.js'
 import { redactText } from '../lib/secrets/redact.js'
 import { type OptionKey, optionKeys, optionOf, options } from './options.js'

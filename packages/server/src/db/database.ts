@@ -24,7 +24,10 @@ const maxAttempts = 6
 const retryDelayMs = 5
 const retryAfterSeconds = 2
 
-/** The database as stores use it: reads, transactions, prepared and bulk statements, and errors in the service's terms. */
+/**
+ * The database as stores use it: reads, transactions, prepared and bulk statements, and errors in
+ * the service's terms.
+ */
 export class Database implements AsyncDisposable {
   /** Reads committed data. The engine refuses writes where it can; use {@link transaction}. */
   readonly reader: Queryable
@@ -54,10 +57,12 @@ export class Database implements AsyncDisposable {
   }
 
   /**
-   * Runs `work` in one transaction and resolves when it is durable. It may run more than once: a deadlock or a serialization failure
-   * starts it again, so it must have no effect except its statements.
+   * Runs `work` in one transaction and resolves when it is durable. It may run more than once: a
+   * deadlock or a serialization failure starts it again, so it must have no effect except its
+   * statements.
    *
-   * @throws AppError storage_failed when the database failed. Nothing is stored then, unless the connection was lost during the commit:
+   * @throws AppError storage_failed when the database failed. Nothing is stored then, unless the
+   * connection was lost during the commit:
    *   the outcome is unknown
    */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -65,8 +70,8 @@ export class Database implements AsyncDisposable {
   }
 
   /**
-   * Runs a transaction of one statement. It saves the round trips of begin and commit; on SQLite other writers do not wait for the
-   * answer.
+   * Runs a transaction of one statement. It saves the round trips of begin and commit; on SQLite
+   * other writers do not wait for the answer.
    *
    * @throws as {@link transaction}, and an error when there is a second statement
    */
@@ -108,8 +113,8 @@ export class Database implements AsyncDisposable {
   }
 
   /**
-   * Runs a read and translates failures of the engine. Every failure is a rejected promise, so that reads which begin together can be
-   * awaited together.
+   * Runs a read and translates failures of the engine. Every failure is a rejected promise, so that
+   * reads which begin together can be awaited together.
    */
   read<T>(work: (reader: Queryable) => MaybePromise<T>): MaybePromise<T> {
     try {
@@ -183,8 +188,8 @@ export class Database implements AsyncDisposable {
   }
 
   /**
-   * A {@link prepared} statement for pages, with one text for each length: SQLite compiles a statement again whenever a value is bound to
-   * its limit, which takes longer than running it.
+   * A {@link prepared} statement for pages, with one text for each length: SQLite compiles a
+   * statement again whenever a value is bound to its limit, which takes longer than running it.
    */
   preparedPage<P extends object, Row>(
     build: (db: Queryable, param: Param<P>, limit: RawBuilder<number>) => Compilable<Row>,
@@ -217,8 +222,8 @@ export class Database implements AsyncDisposable {
   }
 
   /**
-   * Runs a bulk statement in a transaction, or a bulk select as a read. Its plan depends neither on the number of rows nor on statistics,
-   * which a young table lacks.
+   * Runs a bulk statement in a transaction, or a bulk select as a read. Its plan depends neither on
+   * the number of rows nor on statistics, which a young table lacks.
    * @returns what the statement returns, in no particular order; nothing for no rows
    */
   async bulk<Row = never>(

@@ -4,7 +4,10 @@ import type { Database, Queryable, Tx } from './database.js'
 import { lockForUpdate } from './locking.js'
 import type { IdSlotsTable } from './schema.js'
 
-/** Ticks reserved ahead (60 s). A node that dies loses them; with one slot per node no other node waits for them. */
+/**
+ * Ticks reserved ahead (60 s). A node that dies loses them; with one slot per node no other node
+ * waits for them.
+ */
 const ticksPerReservation = 60_000
 
 /** Reservations of one node. It leaves a slot that another node has taken over to that node. */
@@ -50,9 +53,11 @@ export async function findNewestIdTime(db: Queryable): Promise<number | null> {
 }
 
 /**
- * The slot that has been free for the longest time: after a crash the next start does not wait for the ticks of the crashed one.
+ * The slot that has been free for the longest time: after a crash the next start does not wait for
+ * the ticks of the crashed one.
  *
- * @param freeAt leaves out slots with a reservation beyond this tick, which another node may be using; null takes one from it
+ * @param freeAt leaves out slots with a reservation beyond this tick, which another node may be
+ * using; null takes one from it
  */
 async function findSlot(
   tx: Tx,

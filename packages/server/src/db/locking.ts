@@ -1,6 +1,6 @@
 /**
- * Row locks, from the strongest to the weakest. Each adds its clause to a select on a database where transactions run concurrently.
- * SQLite has one writer and needs no row locks.
+ * Row locks, from the strongest to the weakest. Each adds its clause to a select on a database
+ * where transactions run concurrently. SQLite has one writer and needs no row locks.
  */
 
 import type { Int64 } from '@hermod/protocol'
@@ -24,7 +24,10 @@ export function lockForUpdate<DB, TB extends keyof DB, O>(
   return query.forUpdate(of as never).$if(skipLocked, (locked) => locked.skipLocked())
 }
 
-/** Excludes the same lock and {@link lockForUpdate}, but not {@link lockKeyShare}. For changes that must follow each other. */
+/**
+ * Excludes the same lock and {@link lockForUpdate}, but not {@link lockKeyShare}. For changes that
+ * must follow each other.
+ */
 export function lockNoKeyUpdate<DB, TB extends keyof DB, O>(
   tx: Tx,
   query: SelectQueryBuilder<DB, TB, O>,
@@ -49,10 +52,13 @@ export function lockKeyShare<DB, TB extends keyof DB, O>(
 }
 
 /**
- * {@link lockKeyShare} of one row, which queues behind {@link lockInOrder}. PostgreSQL grants a shared row lock at once even while another
- * transaction waits for the whole row, so a deletion could wait for as long as others come. Advisory locks are granted in the order of
- * the requests. As a condition of the row this one is taken before the row is locked; taking it again costs nothing.
- * @param key a value and not the column: PostgreSQL may evaluate the conditions in any order, on other rows too, and would lock those.
+ * {@link lockKeyShare} of one row, which queues behind {@link lockInOrder}. PostgreSQL grants a
+ * shared row lock at once even while another transaction waits for the whole row, so a deletion
+ * could wait for as long as others come. Advisory locks are granted in the order of the requests.
+ * As a condition of the row this one is taken before the row is locked; taking it again costs
+ * nothing.
+ * @param key a value and not the column: PostgreSQL may evaluate the conditions in any order, on
+ * other rows too, and would lock those.
  *   No other code uses advisory locks of one number
  */
 export function lockKeyShareInOrder<DB, TB extends keyof DB, O>(
@@ -65,7 +71,10 @@ export function lockKeyShareInOrder<DB, TB extends keyof DB, O>(
   return lockKeyShare(tx, query.where(isTaken))
 }
 
-/** Waits for the holders of {@link lockKeyShareInOrder} and queues new ones behind itself; {@link lockForUpdate} follows. */
+/**
+ * Waits for the holders of {@link lockKeyShareInOrder} and queues new ones behind itself;
+ * {@link lockForUpdate} follows.
+ */
 export async function lockInOrder(tx: Tx, key: Int64): Promise<void> {
   if (tx.hasRowLocks) await sql`select pg_advisory_xact_lock(${key}::bigint)`.execute(tx)
 }

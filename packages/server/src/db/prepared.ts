@@ -20,7 +20,10 @@ export interface PreparedTarget {
   readonly dialect: Pick<SqlDialect, 'readNow' | 'numbersParameters'>
 }
 
-/** A compiled statement. Compiling costs more than running it, which shows in a call that does little else. */
+/**
+ * A compiled statement. Compiling costs more than running it, which shows in a call that does
+ * little else.
+ */
 export class Prepared<P extends object, Row> {
   readonly #compiled: CompiledQuery<Row>
   /** For each parameter its name, or null for a constant. */

@@ -5,8 +5,9 @@ import { positionsOf } from './rows.js'
 export type BulkRows = readonly (readonly unknown[])[]
 
 /**
- * The bulk statements that a procedure can run in its transaction. They run in the order in which they are issued; after a failed
- * statement the rest is refused. A remote database gets statements that are issued without waiting in one round trip.
+ * The bulk statements that a procedure can run in its transaction. They run in the order in which
+ * they are issued; after a failed statement the rest is refused. A remote database gets statements
+ * that are issued without waiting in one round trip.
  */
 export interface ProcedureContext {
   /** Each wait for a statement costs a round trip over a socket. */
@@ -28,7 +29,10 @@ export interface AppendedRows {
   readonly more?: BulkRows
 }
 
-/** A statement that ends a transaction, as data: a remote database gets it in the same round trip as the commit. */
+/**
+ * A statement that ends a transaction, as data: a remote database gets it in the same round trip as
+ * the commit.
+ */
 export type LastStatement = { readonly statement: Bulk; readonly rows: BulkRows } | AppendedRows
 
 /** The end of a procedure. */
@@ -50,8 +54,9 @@ export interface ProcedureName {
 }
 
 /**
- * Code that runs at the writing connection as one transaction: on the embedded database in the writer's thread, so that many statements
- * cost one hop between threads; on PostgreSQL in the calling thread. Input and output are plain data.
+ * Code that runs at the writing connection as one transaction: on the embedded database in the
+ * writer's thread, so that many statements cost one hop between threads; on PostgreSQL in the
+ * calling thread. Input and output are plain data.
  *
  * The threads load the module of a procedure too, so it should import little.
  *
@@ -62,7 +67,8 @@ export interface Procedure<Input, Output, Host = never> extends ProcedureName {
 }
 
 /**
- * Rolls a procedure back for a reason that the caller can remove before it calls again. Crosses between threads.
+ * Rolls a procedure back for a reason that the caller can remove before it calls again. Crosses
+ * between threads.
  * @param detail the reason, as plain data
  */
 export class RetryProcedure extends Error {

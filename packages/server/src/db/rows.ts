@@ -2,9 +2,10 @@
 export type ValuesOf<Columns> = { readonly [Name in keyof Columns]: unknown }
 
 /**
- * Makes the rows of a bulk statement from values by name. Values in the order of the columns are used as they are, which costs a fraction
- * of looking each of them up; any other order gives the same rows. Rows of every message name all values: V8 takes several microseconds
- * to spread another object into one.
+ * Makes the rows of a bulk statement from values by name. Values in the order of the columns are
+ * used as they are, which costs a fraction of looking each of them up; any other order gives the
+ * same rows. Rows of every message name all values: V8 takes several microseconds to spread another
+ * object into one.
  *
  * @param valuesOf always gives its values in the same order, as an object literal does
  */
@@ -40,9 +41,9 @@ const maxMakers = 1_000
 const makers = new Map<string, RowMaker>()
 
 /**
- * Makes a row from the names of its columns and their values, without the first `from` of them. It is compiled once for each list of
- * names: an object literal takes a tenth of the time of an object that gets its members one by one, which for a page of history is more
- * than the rest of its work.
+ * Makes a row from the names of its columns and their values, without the first `from` of them. It
+ * is compiled once for each list of names: an object literal takes a tenth of the time of an object
+ * that gets its members one by one, which for a page of history is more than the rest of its work.
  * @param columns names that statements of the service give, never input
  */
 export function rowMaker(columns: readonly string[], from = 0): RowMaker {

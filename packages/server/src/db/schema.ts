@@ -1,7 +1,7 @@
 /**
  * The types of the tables. Flags are 0 or 1, instants are milliseconds, IDs are 64-bit integers.
- * The key of every table that grows with an app starts with the app, and of messages with the conversation, so that
- * PostgreSQL can partition them.
+ * The key of every table that grows with an app starts with the app, and of messages with the
+ * conversation, so that PostgreSQL can partition them.
  */
 import type { Int64 } from '@hermod/protocol'
 import type { Generated } from './kysely.js'
@@ -73,7 +73,10 @@ export interface AppsTable {
   status: number
   /** 1: anyone who knows the app_id may register users (rule C2). */
   open_registration: number
-  /** HMAC key of `sign` in /user/register/push, encrypted by lib/secrets/secret-box.ts; '' = not required (rule D8). */
+  /**
+   * HMAC key of `sign` in /user/register/push, encrypted by lib/secrets/secret-box.ts; '' = not
+   * required (rule D8).
+   */
   registration_secret: string
   /** HMAC key of the addresses of files, 32 bytes in base64url, encrypted by lib/secrets/secret-box.ts. */
   file_link_key: string
@@ -139,8 +142,9 @@ export interface UserBadgesTable {
 }
 
 /**
- * The number of users of an app, and its last broadcast. A transaction that adds users, deletes one or broadcasts locks the row as late as
- * possible. That orders them: each broadcast is for the users who were counted before it.
+ * The number of users of an app, and its last broadcast. A transaction that adds users, deletes one
+ * or broadcasts locks the row as late as possible. That orders them: each broadcast is for the
+ * users who were counted before it.
  */
 export interface UserCountsTable {
   app_id: string
@@ -218,8 +222,8 @@ export interface PushBindingsTable {
 }
 
 /**
- * A push binding of a device with an ended login: no push reaches it. It becomes a push binding at the next login with the GUID, unless
- * a device has bound the token since (rule D6a).
+ * A push binding of a device with an ended login: no push reaches it. It becomes a push binding at
+ * the next login with the GUID, unless a device has bound the token since (rule D6a).
  */
 export interface SilentPushBindingsTable {
   app_id: string
@@ -390,12 +394,13 @@ export interface DevicesTable {
 }
 
 /**
- * A conversation is the pair of its parties, the smaller ID first: two users, a user and the system (0), or a user twice. A group is its
- * ID twice. The broadcasts of a sender are a conversation of all users (-1) with the sender; the positions of its readers are in
- * {@link BroadcastMarksTable}.
+ * A conversation is the pair of its parties, the smaller ID first: two users, a user and the system
+ * (0), or a user twice. A group is its ID twice. The broadcasts of a sender are a conversation of
+ * all users (-1) with the sender; the positions of its readers are in {@link BroadcastMarksTable}.
  *
- * Columns `low_…` belong to the first party, which has the smaller ID, and columns `high_…` to the second one; code says `Party`. In a
- * conversation with oneself both have the same values. Groups use some of them for their furthest readers.
+ * Columns `low_…` belong to the first party, which has the smaller ID, and columns `high_…` to the
+ * second one; code says `Party`. In a conversation with oneself both have the same values. Groups
+ * use some of them for their furthest readers.
  */
 export interface ConversationsTable {
   app_id: string
@@ -408,7 +413,10 @@ export interface ConversationsTable {
   created_at: number
   /** 1 = a party is deleted, so no more messages are stored (rule D5). */
   closed: Generated<number>
-  /** Number of edits and recalls. The sum with seq is the change number of the conversation; see message_changes. */
+  /**
+   * Number of edits and recalls. The sum with seq is the change number of the conversation; see
+   * message_changes.
+   */
   alterations: Generated<number>
   /** Changes above this number are stored; 0 = all of them. */
   changes_kept_from: Generated<number>
@@ -416,11 +424,20 @@ export interface ConversationsTable {
   removed_seq: Generated<number>
   /** The last removed message; it strictly grows. */
   removed_msg_id: Generated<number>
-  /** The furthest reader of a group, at low_read_seq; the furthest of all other members is at high_read_seq. */
+  /**
+   * The furthest reader of a group, at low_read_seq; the furthest of all other members is at
+   * high_read_seq.
+   */
   reader_id: Generated<Int64>
-  /** Position of the newest recalled message; 0 = none. Above a reader's position it makes unread counts read recalled_messages. */
+  /**
+   * Position of the newest recalled message; 0 = none. Above a reader's position it makes unread
+   * counts read recalled_messages.
+   */
   last_recalled_seq: number
-  /** Position of the newest notification in a user's name, recalled or not; 0 = none. The same for own_notifications. */
+  /**
+   * Position of the newest notification in a user's name, recalled or not; 0 = none. The same for
+   * own_notifications.
+   */
   last_notified_seq: Generated<number>
   /** Positions up to this one are not unread for the party: the greater of its read and hidden positions. */
   low_seen_seq: number
@@ -434,7 +451,10 @@ export interface ConversationsTable {
   high_read_seq: number
   high_delivered_seq: number
   high_hidden_msg_id: number
-  /** The most by which the ID of a message was ahead of its time; less than a second counts as 0. Bounds the search for old messages. */
+  /**
+   * The most by which the ID of a message was ahead of its time; less than a second counts as 0.
+   * Bounds the search for old messages.
+   */
   ids_ahead_ms: Generated<number>
 }
 
@@ -447,8 +467,9 @@ export interface UserConversationsTable {
 }
 
 /**
- * The positions of a user in the broadcasts of a sender, as in {@link ConversationsTable}. The row is inserted when the first of them
- * moves: without it nothing is read, and unread broadcasts begin after `broadcasts_after` of the user.
+ * The positions of a user in the broadcasts of a sender, as in {@link ConversationsTable}. The row
+ * is inserted when the first of them moves: without it nothing is read, and unread broadcasts begin
+ * after `broadcasts_after` of the user.
  */
 export interface BroadcastMarksTable {
   app_id: string
@@ -460,7 +481,10 @@ export interface BroadcastMarksTable {
   hidden_msg_id: Generated<number>
 }
 
-/** Notifications in the name of a user, which move no positions: unread to others, but not to that user (rule E5). */
+/**
+ * Notifications in the name of a user, which move no positions: unread to others, but not to that
+ * user (rule E5).
+ */
 export interface OwnNotificationsTable {
   app_id: string
   low_id: Int64
@@ -508,8 +532,9 @@ export interface RecalledMessagesTable {
 }
 
 /**
- * Edits and recalls, in order. Storing a message needs no row: `change - alteration` messages were stored when the row was written, so
- * the numbers without a row belong to messages, in the order of their positions.
+ * Edits and recalls, in order. Storing a message needs no row: `change - alteration` messages were
+ * stored when the row was written, so the numbers without a row belong to messages, in the order of
+ * their positions.
  */
 export interface MessageChangesTable {
   app_id: string
@@ -594,7 +619,10 @@ export interface GroupsTable {
   capacity: Int64
   /** Rows of group_members; changed under the lock of this row only. */
   member_count: number
-  /** Members with a ban_expires_at other than 0, likewise; it includes bans that have ended and are not cleared yet. */
+  /**
+   * Members with a ban_expires_at other than 0, likewise; it includes bans that have ended and are
+   * not cleared yet.
+   */
   ban_count: Generated<number>
   /** Rows of group_blocks, likewise. */
   block_count: Generated<number>
@@ -639,17 +667,24 @@ export interface GroupMembersTable {
   acked_seq: Generated<number>
   delivered_seq: Generated<number>
   hidden_msg_id: Generated<number>
-  /** The end of the conversation when msg_mute_mode became 2. While it is 2, later messages are not unread. */
+  /**
+   * The end of the conversation when msg_mute_mode became 2. While it is 2, later messages are not
+   * unread.
+   */
   muted_seq: Generated<number>
   /** The end of the last gap; a gap affects unread counts only above seen_seq. */
   gaps_end_seq: Generated<number>
-  /** 1: another user or an Admin token put the member into the group; 0: the user joined, or it is not known (rule F4b). */
+  /**
+   * 1: another user or an Admin token put the member into the group; 0: the user joined, or it is
+   * not known (rule F4b).
+   */
   is_added: Generated<number>
 }
 
 /**
- * Ranges of messages that arrived while msg_mute_mode was 2, with unread messages before them. Ranges do not overlap. Those that end at or
- * below the member's seen_seq have no effect, and are deleted when the mode changes.
+ * Ranges of messages that arrived while msg_mute_mode was 2, with unread messages before them.
+ * Ranges do not overlap. Those that end at or below the member's seen_seq have no effect, and are
+ * deleted when the mode changes.
  */
 export interface GroupMuteGapsTable {
   app_id: string
@@ -765,7 +800,10 @@ export interface FilesTable {
   removal_id: string
 }
 
-/** The count and total size of an app's files. The row is locked last, after every row except the head of the outbox. */
+/**
+ * The count and total size of an app's files. The row is locked last, after every row except the
+ * head of the outbox.
+ */
 export interface FileUsageTable {
   app_id: string
   files: number
@@ -841,8 +879,8 @@ export interface DatabaseIdentityTable {
 }
 
 /**
- * The latest change of each thing of a user that clients read again by the operations: one row per user, kind and thing. It is moved by
- * the statement that appends to the outbox.
+ * The latest change of each thing of a user that clients read again by the operations: one row per
+ * user, kind and thing. It is moved by the statement that appends to the outbox.
  */
 export interface UserChangesTable {
   app_id: string

@@ -1,4 +1,7 @@
-/** One attempt of a transaction: its statements, its checks and its hooks. {@link Database} repeats attempts. */
+/**
+ * One attempt of a transaction: its statements, its checks and its hooks. {@link Database} repeats
+ * attempts.
+ */
 import type { BulkRunner } from './bulk-runner.js'
 import type { CacheCheck, StatementRunner } from './checks/cache-check.js'
 import { watchStatements } from './checks/statement-check.js'
@@ -22,8 +25,9 @@ export interface CommitHooks {
    */
   beforeCommit(run: () => Promise<readonly LastStatement[]>): void
   /**
-   * Runs once the transaction is durable, before its caller continues; also when the outcome of the commit is unknown or its last
-   * statements have failed, so it must do no harm if nothing was stored. Not after any other rollback.
+   * Runs once the transaction is durable, before its caller continues; also when the outcome of the
+   * commit is unknown or its last statements have failed, so it must do no harm if nothing was
+   * stored. Not after any other rollback.
    * @param cache the cache that `run` invalidates, see {@link CacheCheck}
    */
   afterCommit(run: () => void, cache?: string): void
@@ -156,8 +160,9 @@ export class TransactionRunner {
   }
 
   /**
-   * A transaction with statements that do not wait for one another: connections run statements in order, and send those together that come
-   * together. Kysely's own transaction would hold each statement back until the one before it is answered.
+   * A transaction with statements that do not wait for one another: connections run statements in
+   * order, and send those together that come together. Kysely's own transaction would hold each
+   * statement back until the one before it is answered.
    */
   #unqueued(connection: DatabaseConnection, runner: StatementRunner): Transaction<Schema> {
     const dialect = this.options.dialect.writes
@@ -186,7 +191,10 @@ export class TransactionRunner {
   }
 }
 
-/** @returns whether the next statements end the transaction: only a remote database saves a round trip by it */
+/**
+ * @returns whether the next statements end the transaction: only a remote database saves a round
+ * trip by it
+ */
 function sendsWithCommit(connection: DatabaseConnection): boolean {
   const remote = connection as Partial<RemoteConnection>
   remote.joinCommit?.()

@@ -239,8 +239,9 @@ export class AppDelivery {
   }
 
   /**
-   * Reads the memberships of a user. They are of a moment between the position that is begun and the end of the outbox, so they are exact
-   * once delivery has begun everything up to that end: each later change was applied.
+   * Reads the memberships of a user. They are of a moment between the position that is begun and
+   * the end of the outbox, so they are exact once delivery has begun everything up to that end:
+   * each later change was applied.
    */
   async #loadNow(userId: Int64, user: ConnectedUser): Promise<void> {
     const { source } = this.#options
@@ -280,8 +281,9 @@ export class AppDelivery {
   }
 
   /**
-   * Rows were purged before they were begun. Changes of memberships were among them, so these are read again; until then no session gets
-   * events, also one that begins or is drained, and then each is asked to sync.
+   * Rows were purged before they were begun. Changes of memberships were among them, so these are
+   * read again; until then no session gets events, also one that begins or is drained, and then
+   * each is asked to sync.
    */
   #missed(upTo: number): void {
     const { appId, observer } = this.#options

@@ -1,7 +1,10 @@
 import type { DeliveredEvent } from '../outbox/consumer.js'
 import type { Session } from '../sessions/session.js'
 
-/** The state in which a session begins: `current` has missed nothing up to `pos`; clients in the others call `message.sync`. */
+/**
+ * The state in which a session begins: `current` has missed nothing up to `pos`; clients in the
+ * others call `message.sync`.
+ */
 export type SyncState =
   | { readonly sync: 'current'; readonly pos: string }
   | { readonly sync: 'needed' | 'reset'; readonly pos: null }
@@ -16,16 +19,22 @@ export interface DeliveryListener {
 /** Brings events to the sessions of this node; the gateway calls it in this order for each session. */
 export interface Delivery {
   /**
-   * Enters a session that the registry has, as skipped: events that concern it are not written to it until {@link begin}. Loads what decides which events
-   * concern it.
+   * Enters a session that the registry has, as skipped: events that concern it are not written to
+   * it until {@link begin}. Loads what decides which events concern it.
    * @param pos the pos of the client; null = it has none
    */
   enter(session: Session, pos: string | null): Promise<SyncState>
   /** Returns the number of groups that delivery knows of the user of a session. */
   groupCount(session: Session): number
-  /** Writes events to the session from now on, `sync.needed` first when any was skipped. Called once the answer is written. */
+  /**
+   * Writes events to the session from now on, `sync.needed` first when any was skipped. Called once
+   * the answer is written.
+   */
   begin(session: Session): void
-  /** The client has read what was unread: writes `sync.needed` and continues with events. Does nothing for a session that is not behind. */
+  /**
+   * The client has read what was unread: writes `sync.needed` and continues with events. Does
+   * nothing for a session that is not behind.
+   */
   drained(session: Session): void
   /** The session has ended; allowed at any time after {@link enter} was called. */
   leave(session: Session): void

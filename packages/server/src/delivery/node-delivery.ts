@@ -39,7 +39,10 @@ export interface NodeDeliveryOptions {
 }
 
 const pollMs = 1_000
-/** The time for which delivery of an app continues without sessions, so that a session that comes back finds recent rows in memory. */
+/**
+ * The time for which delivery of an app continues without sessions, so that a session that comes
+ * back finds recent rows in memory.
+ */
 const lingerMs = 60_000
 /** Sessions that are closed in one turn of the event loop. */
 const closesPerTurn = 100

@@ -74,7 +74,10 @@ export class OutboxFollower {
   /** True while rows wait for room, or for the next turn of the event loop. */
   #isPaused = false
   #isWoken = false
-  /** The time until which rows are begun in this turn of the event loop, as performance.now(); 0 = none was begun yet. */
+  /**
+   * The time until which rows are begun in this turn of the event loop, as performance.now(); 0 =
+   * none was begun yet.
+   */
   #turnEnd = 0
 
   constructor(private readonly options: OutboxFollowerOptions) {}

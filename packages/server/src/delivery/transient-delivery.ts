@@ -6,7 +6,10 @@ import type { Session } from '../sessions/session.js'
 export interface TransientDelivery {
   /** Sends the event to all sessions of the users. */
   toUsers(appId: string, userIds: readonly Int64[], event: TransientEvent): void
-  /** Sends the event to the sessions of members who receive messages of the group live. @param exceptId the user that gets none */
+  /**
+   * Sends the event to the sessions of members who receive messages of the group live.
+   * @param exceptId the user that gets none
+   */
   toGroup(
     group: { readonly appId: string; readonly groupId: Int64 },
     event: TransientEvent,

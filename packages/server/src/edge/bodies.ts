@@ -39,7 +39,8 @@ export class Bodies {
   }
 
   /**
-   * Ends the bodies that stand still, except for uploads, which have their own deadline, and for those that the service does not read now.
+   * Ends the bodies that stand still, except for uploads, which have their own deadline, and for
+   * those that the service does not read now.
    * @param now as performance.now()
    * @returns the connections of those that do not end themselves; the caller closes them
    */

@@ -32,7 +32,8 @@ function withoutPort(hop: string): string {
 
 /**
  * Returns the reader of the address at which a client has reached the service.
- * @param publicUrl that address for all clients; null: the Host header of each request and X-Forwarded-Proto of a trusted proxy
+ * @param publicUrl that address for all clients; null: the Host header of each request and
+ * X-Forwarded-Proto of a trusted proxy
  */
 export function baseUrlReader(publicUrl: string | null, trustProxy: TrustProxy): RequestReader {
   if (publicUrl !== null) return () => publicUrl

@@ -58,12 +58,13 @@ const longUseStallFactor = 2
 const shareThatGoes = 0.01
 
 /**
- * Bounds what clients can make the service hold: connections, in total and by address; requests that wait on a connection for the answers
- * before them, while nothing more is read from it; bytes that clients do not read.
+ * Bounds what clients can make the service hold: connections, in total and by address; requests
+ * that wait on a connection for the answers before them, while nothing more is read from it; bytes
+ * that clients do not read.
  *
- * A transport reports each request ({@link requestArrived}) and its end ({@link answered}), and memory that waits for a client
- * ({@link hold}, {@link release}). A connection without a request in progress is idle and may be closed to make room, unless it is in long
- * use ({@link beginLongUse}).
+ * A transport reports each request ({@link requestArrived}) and its end ({@link answered}), and
+ * memory that waits for a client ({@link hold}, {@link release}). A connection without a request in
+ * progress is idle and may be closed to make room, unless it is in long use ({@link beginLongUse}).
  */
 export class Connections {
   readonly #all = new Map<Socket, HeldConnection>()
@@ -168,7 +169,8 @@ export class Connections {
 
   /**
    * @param begin serves the request; called at once, or when its turn comes
-   * @returns false when the connection is beyond the bounds: the transport refuses the request and closes the connection
+   * @returns false when the connection is beyond the bounds: the transport refuses the request and
+   * closes the connection
    */
   requestArrived(socket: Socket, begin: () => void): boolean {
     const connection = this.#all.get(socket)
@@ -220,7 +222,10 @@ export class Connections {
     if (connection) this.#unread.remove(connection, bytes)
   }
 
-  /** @throws AppError unavailable to a client that has not read its answers while too many bytes are unread */
+  /**
+   * @throws AppError unavailable to a client that has not read its answers while too many bytes are
+   * unread
+   */
   requireRoom(socket: Socket): void {
     const connection = this.#all.get(socket)
     if (!connection || connection.unreadBytes === 0 || !this.#unread.isFull()) return
@@ -276,7 +281,10 @@ export class Connections {
       this.#closeWithoutTraces(connection)
   }
 
-  /** Node gives each of the waiting requests an error, and its stack trace costs more than the request did. */
+  /**
+   * Node gives each of the waiting requests an error, and its stack trace costs more than the
+   * request did.
+   */
   #closeWithoutTraces(connection: HeldConnection): void {
     const { socket } = connection
     const { stackTraceLimit } = Error

@@ -11,7 +11,10 @@ export const checkIntervalMs = 2_000
 /** A file may take longer, but may not stand still for longer than this. */
 const stallTimeoutMs = 60_000
 
-/** Lets a file transfer on a connection take as long as it makes progress. @param exchange emits `close` at its end */
+/**
+ * Lets a file transfer on a connection take as long as it makes progress.
+ * @param exchange emits `close` at its end
+ */
 export function bindToProgress(socket: Socket, exchange: EventEmitter): void {
   // The event has no listener, so Node destroys a socket that stands still.
   socket.setTimeout(stallTimeoutMs)
@@ -20,7 +23,10 @@ export function bindToProgress(socket: Socket, exchange: EventEmitter): void {
   })
 }
 
-/** Reports whether the request on the socket is bound to its progress and not to the limit for a whole request. */
+/**
+ * Reports whether the request on the socket is bound to its progress and not to the limit for a
+ * whole request.
+ */
 export function isBoundToProgress(socket: Socket): boolean {
   return socket.timeout === stallTimeoutMs
 }

@@ -6,8 +6,9 @@ const reserve = 64
 const minConnections = 8
 
 /**
- * The number of connections that the descriptors of this process allow for, counted once the rest is open. Some descriptors stay for the
- * database, files and other services: without any, every call fails, and the system closes accepted connections without a word.
+ * The number of connections that the descriptors of this process allow for, counted once the rest
+ * is open. Some descriptors stay for the database, files and other services: without any, every
+ * call fails, and the system closes accepted connections without a word.
  * @param others descriptors that the rest may still open, such as connections to a database
  */
 export function connectionLimit(others: number): number {

@@ -26,8 +26,9 @@ export interface EdgeOptions {
 const sweepIntervalMs = 1_000
 
 /**
- * The ground of every transport: bounds what the clients of one server can make it hold, and says where a request comes from. A transport
- * accepts connections through {@link accept}, reports requests and unread bytes to {@link connections} and bodies to {@link bodies}.
+ * The ground of every transport: bounds what the clients of one server can make it hold, and says
+ * where a request comes from. A transport accepts connections through {@link accept}, reports
+ * requests and unread bytes to {@link connections} and bodies to {@link bodies}.
  */
 export class Edge {
   readonly connections: Connections
@@ -35,7 +36,10 @@ export class Edge {
   readonly origins: Origins
   /** The network address of the client of a request, for limits. */
   readonly addressOf: RequestReader
-  /** The address at which the client has reached the service, without a slash at the end: `https://chat.example.org`. */
+  /**
+   * The address at which the client has reached the service, without a slash at the end:
+   * `https://chat.example.org`.
+   */
   readonly baseUrlOf: RequestReader
 
   constructor({ bounds, observer, trustProxy, publicUrl, origins, ...options }: EdgeOptions) {

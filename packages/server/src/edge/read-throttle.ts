@@ -1,6 +1,9 @@
 import type { Socket } from 'node:net'
 
-/** From this number of early requests in one turn of the event loop, all connections wait for the next turn. */
+/**
+ * From this number of early requests in one turn of the event loop, all connections wait for the
+ * next turn.
+ */
 const earlyPerTurn = 1_000
 
 export interface ThrottledConnections {
@@ -12,9 +15,10 @@ export interface ThrottledConnections {
 }
 
 /**
- * Limits what the service reads in one turn of the event loop. Node parses all that a connection has sent at once, and keeps it in memory
- * until the turn ends. When early requests, those that arrive while their connection may begin none, become too many, nothing more is read
- * in this turn. Afterwards the network that sent the last of them is read one connection per turn.
+ * Limits what the service reads in one turn of the event loop. Node parses all that a connection
+ * has sent at once, and keeps it in memory until the turn ends. When early requests, those that
+ * arrive while their connection may begin none, become too many, nothing more is read in this turn.
+ * Afterwards the network that sent the last of them is read one connection per turn.
  */
 export class ReadThrottle {
   #early = 0

@@ -20,7 +20,10 @@ export interface UnreadOf {
   progressAt: number
 }
 
-/** A write shows no progress before the whole of it is out, so a large one gets more time: that of a line of 64 KiB/s. */
+/**
+ * A write shows no progress before the whole of it is out, so a large one gets more time: that of a
+ * line of 64 KiB/s.
+ */
 const slowestBytesPerMs = 65.536
 /** A client that has taken bytes this recently is reading. */
 const freshMs = 100
@@ -30,8 +33,9 @@ const shareOfFresh = 1.25
 const shareLeft = 0.9
 
 /**
- * Bounds the bytes in memory that clients do not read. When there are too many, it closes the connections that hold most of them for
- * longest. A client that has read just now is spared for as long as possible.
+ * Bounds the bytes in memory that clients do not read. When there are too many, it closes the
+ * connections that hold most of them for longest. A client that has read just now is spared for as
+ * long as possible.
  */
 export class UnreadBytes<Connection extends UnreadOf> {
   readonly #behind = new Set<Connection>()

@@ -25,8 +25,8 @@ const closedPerTurn = 200
 const everyMs = 1_000
 
 /**
- * Closes the sessions of disabled apps and of ended Admin tokens within a second, on every node: it reads them and depends on no message
- * of the bus.
+ * Closes the sessions of disabled apps and of ended Admin tokens within a second, on every node: it
+ * reads them and depends on no message of the bus.
  */
 export class AccessWatch {
   readonly #byAdminToken = new Map<string, Set<Connection>>()

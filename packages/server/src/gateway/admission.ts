@@ -78,7 +78,10 @@ export class ConnectionAdmission {
     else this.#byNetwork.delete(network)
   }
 
-  /** Connections that have come before a time and have not sent session.open. @param time as performance.now() */
+  /**
+   * Connections that have come before a time and have not sent session.open.
+   * @param time as performance.now()
+   */
   *unopenedSince(time: number): Generator<Connection, void> {
     for (const connection of this.#unopened) {
       if (connection.connectedAt > time) return

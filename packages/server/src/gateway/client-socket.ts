@@ -30,8 +30,8 @@ const connectionOf = Symbol('connection')
 export type ConnectionSocket = Socket & { [connectionOf]?: SocketEvents }
 
 /**
- * Returns a server that only turns sockets into WebSockets. Pongs are written by the connection, and no list of clients is kept, since both
- * cost a closure for each socket.
+ * Returns a server that only turns sockets into WebSockets. Pongs are written by the connection,
+ * and no list of clients is kept, since both cost a closure for each socket.
  */
 export function createSocketServer(): Server<typeof ClientSocket> {
   return new WebSocketServer({

@@ -76,7 +76,8 @@ export interface ConnectionHost {
 }
 
 /**
- * One WebSocket: its state, its frames and its bytes. An idle one holds no timer, no closure and no promise, so many of them are cheap.
+ * One WebSocket: its state, its frames and its bytes. An idle one holds no timer, no closure and no
+ * promise, so many of them are cheap.
  */
 export class Connection implements ClientConnection, SocketEvents, WheelEntry {
   /** Set once the handshake is answered. */

@@ -69,8 +69,8 @@ export interface GatewayBounds {
 const closedPerTurn = 200
 
 /**
- * The WebSocket transport: `GET /gateway`. It turns upgrade requests into connections, opens their sessions, runs their calls through the
- * pipeline, and keeps their time with one timer.
+ * The WebSocket transport: `GET /gateway`. It turns upgrade requests into connections, opens their
+ * sessions, runs their calls through the pipeline, and keeps their time with one timer.
  */
 export class Gateway implements ConnectionHost {
   readonly unread = new Set<Connection>()
@@ -274,7 +274,8 @@ export class Gateway implements ConnectionHost {
   }
 
   /**
-   * Closes all connections: first every client gets its close frame with a time to come back, then those that do not answer are cut off.
+   * Closes all connections: first every client gets its close frame with a time to come back, then
+   * those that do not answer are cut off.
    */
   async stop(): Promise<void> {
     this.#isStopping = true
@@ -333,8 +334,8 @@ export class Gateway implements ConnectionHost {
   }
 
   /**
-   * Closes a session whose user token a later login has ended without an event. Where there is an event, it names the reason and comes
-   * before the next heartbeat.
+   * Closes a session whose user token a later login has ended without an event. Where there is an
+   * event, it names the reason and comes before the next heartbeat.
    */
   async #checkToken(connection: Connection, { appId, tokenHash }: Session): Promise<void> {
     if (tokenHash === null) return

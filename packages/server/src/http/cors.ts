@@ -19,19 +19,25 @@ const noHeaders: readonly string[] = []
 /** Paths that no page of another origin may read: metrics, and the operations of operators. */
 const ownOriginOnly = /^\/(?:metrics(?:$|\?)|operator\/)/
 
-/** Lets browser clients call from other origins (Fetch Standard, CORS protocol). No cookies are involved, so `*` grants no right. */
+/**
+ * Lets browser clients call from other origins (Fetch Standard, CORS protocol). No cookies are
+ * involved, so `*` grants no right.
+ */
 export class Cors {
   constructor(private readonly origins: Origins) {}
 
-  /** The names and values of headers for any answer; none for a request that no page of another origin has sent. */
+  /**
+   * The names and values of headers for any answer; none for a request that no page of another
+   * origin has sent.
+   */
   headers(request: IncomingMessage): readonly string[] {
     const allowed = this.#allowed(request)
     return allowed === null ? noHeaders : [...allowed, ...exposed]
   }
 
   /**
-   * The same for a file, which clients cache: a request without an origin may come before one of a page of another origin, so the headers
-   * fit both.
+   * The same for a file, which clients cache: a request without an origin may come before one of a
+   * page of another origin, so the headers fit both.
    */
   fileHeaders(request: IncomingMessage): readonly string[] {
     const allowed = this.origins.areAll ? allowsAll : this.#allowed(request)
@@ -45,7 +51,10 @@ export class Cors {
     return this.origins.areAll ? allowsAll : ['access-control-allow-origin', origin, ...varies]
   }
 
-  /** The headers of the answer to an OPTIONS request; an origin may do the same on every path that is open to it. */
+  /**
+   * The headers of the answer to an OPTIONS request; an origin may do the same on every path that
+   * is open to it.
+   */
   preflightHeaders(request: IncomingMessage): readonly string[] {
     const headers = this.headers(request)
     return headers.length === 0 ? headers : [...headers, ...preflight]

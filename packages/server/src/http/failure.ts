@@ -15,7 +15,10 @@ export interface FailureAnswer {
 /** The wait after a short condition, such as a full queue. */
 const briefWaitSeconds = 1
 
-/** Returns the answer of a failure: nearly always HTTP 200 with its code, and a real status where no operation was involved (rule A2). */
+/**
+ * Returns the answer of a failure: nearly always HTTP 200 with its code, and a real status where no
+ * operation was involved (rule A2).
+ */
 export function failureAnswer(error: AppError, mode: StatusMode): FailureAnswer {
   const { entry, options } = error
   return {

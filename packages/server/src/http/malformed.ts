@@ -46,7 +46,10 @@ function statusOf(code: string | undefined): number | null {
   return code === requestTimedOut ? 408 : null
 }
 
-/** Reports whether the body has another coding than chunked; the parser uses the same code for a length together with chunks. */
+/**
+ * Reports whether the body has another coding than chunked; the parser uses the same code for a
+ * length together with chunks.
+ */
 function isUnknownCoding(error: NodeJS.ErrnoException & { readonly reason?: string }): boolean {
   const { code, reason } = error
   return code === 'HPE_INVALID_TRANSFER_ENCODING' && reason?.includes('has invalid') === true

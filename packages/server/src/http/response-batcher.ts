@@ -13,8 +13,9 @@ interface Outgoing {
 }
 
 /**
- * Writes the answers of one turn of the event loop together at its end. A write wakes the client that waits for it, which costs many times the
- * write itself when there is a pause before every one of them; in a row they find the other side awake.
+ * Writes the answers of one turn of the event loop together at its end. A write wakes the client
+ * that waits for it, which costs many times the write itself when there is a pause before every one
+ * of them; in a row they find the other side awake.
  */
 export class ResponseBatcher {
   #waiting: Outgoing[] = []
@@ -37,7 +38,10 @@ export class ResponseBatcher {
     }
   }
 
-  /** Answers a request before its body has arrived. The end of the answer waits for that, since it may close the connection. */
+  /**
+   * Answers a request before its body has arrived. The end of the answer waits for that, since it
+   * may close the connection.
+   */
   #answerEarly({
     request,
     response,

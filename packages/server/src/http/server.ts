@@ -1,6 +1,6 @@
 /**
- * The HTTP side of the service: families of routes, and the failures that concern no operation (rule A2). It uses node:http directly;
- * docs/decisions/004 gives the reasons.
+ * The HTTP side of the service: families of routes, and the failures that concern no operation
+ * (rule A2). It uses node:http directly; docs/decisions/004 gives the reasons.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -28,7 +28,10 @@ export interface HttpServerOptions {
   readonly keepAliveMs: number
   /** Takes WebSockets; null: the server takes none. */
   readonly upgrades: UpgradeTarget | null
-  /** Reports what a route threw that is no AppError; operations report their failures through the executor. */
+  /**
+   * Reports what a route threw that is no AppError; operations report their failures through the
+   * executor.
+   */
   onError(error: unknown): void
 }
 
@@ -41,7 +44,8 @@ export function createHttpServer(options: HttpServerOptions): Server {
     if (!edge.connections.requestArrived(request.socket, begin))
       refuseConnection(responses, request, response)
   }
-  // A missing host is answered below, with the envelope; an unknown expectation is no reason to refuse a call.
+  // A missing host is answered below, with the envelope; an unknown expectation is no reason to
+  // refuse a call.
   const server = createServer(
     {
       headersTimeout: headersTimeoutMs,

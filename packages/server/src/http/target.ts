@@ -3,7 +3,8 @@
 const absoluteForm = /^https?:\/\/[^/?#]*/i
 
 /**
- * @param url as the request line has it: in origin form, or in absolute form, which every server has to take (RFC 9112, section 3.2.2)
+ * @param url as the request line has it: in origin form, or in absolute form, which every server
+ * has to take (RFC 9112, section 3.2.2)
  * @returns path and query; anything else unchanged
  */
 export function originForm(url: string): string {

@@ -18,8 +18,9 @@ export interface UpgradeTarget {
 }
 
 /**
- * A request that asks for no other upgrade than a WebSocket. Some clients offer HTTP/2 with every request (`Upgrade: h2c`), and a server
- * may ignore that (RFC 9110, section 7.8); Node would take such a request for an upgrade as soon as there is a listener for upgrades.
+ * A request that asks for no other upgrade than a WebSocket. Some clients offer HTTP/2 with every
+ * request (`Upgrade: h2c`), and a server may ignore that (RFC 9110, section 7.8); Node would take
+ * such a request for an upgrade as soon as there is a listener for upgrades.
  */
 export class WebSocketOnlyMessage extends IncomingMessage {
   #upgrade = false

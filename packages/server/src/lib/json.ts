@@ -1,4 +1,7 @@
-/** JSON from outside: bounded in depth, in the length of numbers and in its members, with exact integers and exact names of members. */
+/**
+ * JSON from outside: bounded in depth, in the length of numbers and in its members, with exact
+ * integers and exact names of members.
+ */
 import { randomBytes } from 'node:crypto'
 
 /** The members of a JSON object, by name. */
@@ -25,18 +28,22 @@ const everyNumber: Marked = {
   pattern: /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/,
   minLength: 1,
 }
-/** Precedes numbers that pass JSON.parse as strings. No text from outside can contain it, since it differs in each process. */
+/**
+ * Precedes numbers that pass JSON.parse as strings. No text from outside can contain it, since it
+ * differs in each process.
+ */
 const mark = `number-${randomBytes(8).toString('hex')}-`
 /**
- * Precedes names with an escape, which pass JSON.parse in hex: V8 of Node 24 reads some of them as other names that it has seen before.
- * https://github.com/nodejs/node/issues/63785
+ * Precedes names with an escape, which pass JSON.parse in hex: V8 of Node 24 reads some of them as
+ * other names that it has seen before. https://github.com/nodejs/node/issues/63785
  */
 const nameMark = `name-${randomBytes(8).toString('hex')}-`
 const markedNumber = new RegExp(`"${mark}([^"]*)"`, 'g')
 
 /**
  * JSON.parse with exact integers: a number when it is a safe integer, else a bigint.
- * @throws SyntaxError; JsonLimitError for more than 64 levels, for a number of more than 64 characters, and for more than 20,000 members
+ * @throws SyntaxError; JsonLimitError for more than 64 levels, for a number of more than 64
+ * characters, and for more than 20,000 members
  */
 export function parseJson(text: string): unknown {
   return parseExact(text, maxMembers)
@@ -53,7 +60,8 @@ function parseExact(text: string, mostMembers: number): unknown {
 }
 
 /**
- * Parses JSON for {@link stringifyVerbatim}, which writes its numbers with the characters that they have here.
+ * Parses JSON for {@link stringifyVerbatim}, which writes its numbers with the characters that they
+ * have here.
  * @throws as {@link parseJson}
  */
 export function parseVerbatim(text: string): unknown {
@@ -102,7 +110,8 @@ const numberCharacters = tableOf('-+.0123456789eE')
 const spaces = tableOf(' \t\r\n')
 
 /**
- * Scans a text once, outside strings, and makes marked strings of numbers, and marked names of those with an escape.
+ * Scans a text once, outside strings, and makes marked strings of numbers, and marked names of
+ * those with an escape.
  * @returns null when there are none
  * @throws JsonLimitError; SyntaxError for a name that is no JSON
  */
@@ -126,7 +135,8 @@ function markedText(
       const start = at
       at = endOfString(text, start)
       if (hasEscapes && isEscapedName(text, start, at)) {
-        // Each name follows a comma or an opening brace. Reading more of them would cost far more than the rest of the text.
+        // Each name follows a comma or an opening brace. Reading more of them would cost far more
+        // than the rest of the text.
         if (++names > members) throw notJson()
         result += `${text.slice(copied, start)}"${markedName(text.slice(start, at + 1))}"`
         copied = at + 1
@@ -157,8 +167,8 @@ function tooManyMembers(most: number): JsonLimitError {
 }
 
 /**
- * Finds members of a JSON object without parsing it, so that a text can be judged before its parsing is paid. The text may be no JSON
- * inside its braces.
+ * Finds members of a JSON object without parsing it, so that a text can be judged before its
+ * parsing is paid. The text may be no JSON inside its braces.
  * @param names of letters and underscores
  * @returns the texts of the values by name, of the last member of a name; null when the text is no object
  * @throws JsonLimitError when the object itself has more than 20,000 members
@@ -201,7 +211,10 @@ export function findMembers(
   return isWhole ? found : null
 }
 
-/** Decodes the Unicode escapes of a name. JSON.parse throws for a bad name, and an exception for each name of an unpaid text takes seconds. */
+/**
+ * Decodes the Unicode escapes of a name. JSON.parse throws for a bad name, and an exception for
+ * each name of an unpaid text takes seconds.
+ */
 function withoutUnicodeEscapes(name: string): string {
   return name.includes('\\')
     ? name.replace(/\\u([0-9a-fA-F]{4})/g, (_, hex) =>

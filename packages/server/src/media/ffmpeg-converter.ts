@@ -30,7 +30,10 @@ const programArguments = [
 
 type Ffmpeg = ChildProcessByStdio<Writable, Readable, null>
 
-/** Converts voice with ffmpeg, a program of the machine: through pipes, without a shell, within limits of time and memory. */
+/**
+ * Converts voice with ffmpeg, a program of the machine: through pipes, without a shell, within
+ * limits of time and memory.
+ */
 export class FfmpegConverter implements VoiceConverter {
   readonly #queue = new TurnQueue()
 

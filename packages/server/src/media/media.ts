@@ -46,7 +46,10 @@ export interface MediaTurn {
   readonly appId: string
   /** 0: an Admin token alone. */
   readonly userId: Int64
-  /** Charges the user, also for a conversion that fails: by pixels or seconds of voice, and by the time that it took. */
+  /**
+   * Charges the user, also for a conversion that fails: by pixels or seconds of voice, and by the
+   * time that it took.
+   */
   charge(tokens: number): void
 }
 
@@ -60,7 +63,10 @@ export interface CleanImage {
 export type MediaErrorReason =
   /** The picture or voice cannot be read, or its type is not supported. */
   | 'unreadable'
-  /** It has more pixels, frames, scans, seconds or bytes than the service decodes, or decoding it takes too much time or memory. */
+  /**
+   * It has more pixels, frames, scans, seconds or bytes than the service decodes, or decoding it
+   * takes too much time or memory.
+   */
   | 'too_complex'
   /** Too many conversions wait; a later call may succeed. */
   | 'busy'

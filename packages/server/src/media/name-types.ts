@@ -1,4 +1,7 @@
-/** The types of documents and archives, by the extension of their names. None is code that a page of the service's origin could run. */
+/**
+ * The types of documents and archives, by the extension of their names. None is code that a page of
+ * the service's origin could run.
+ */
 const typesByExtension: Readonly<Record<string, string>> = {
   '7z': 'application/x-7z-compressed',
   apk: 'application/vnd.android.package-archive',

@@ -5,7 +5,10 @@ export class LineLimit {
 
   constructor(private readonly everyMs = 1_000) {}
 
-  /** @returns the number of lines that were left out since the last one; null: the caller leaves out this one */
+  /**
+   * @returns the number of lines that were left out since the last one; null: the caller leaves out
+   * this one
+   */
   next(now = performance.now()): number | null {
     if (now < this.#nextAt) {
       this.#leftOut++

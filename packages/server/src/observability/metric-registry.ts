@@ -62,7 +62,10 @@ export class MetricRegistry {
       this.gauge(name, help, [], (gauge) => gauge.set(value(read())))
   }
 
-  /** Registers a counter with one label: values that count from the start, by label; equal labels are added up. */
+  /**
+   * Registers a counter with one label: values that count from the start, by label; equal labels
+   * are added up.
+   */
   readLabelled<Label extends string>(
     name: string,
     help: string,

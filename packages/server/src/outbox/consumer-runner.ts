@@ -179,7 +179,8 @@ export class ConsumerRunner {
   async #skip(appId: string, from: number): Promise<boolean> {
     const { database, store, positions } = this.options
     const head = await database.read((db) => store.head(db, appId))
-    // Asked after the head is read, so that no event is skipped that was appended once the consumer wanted it.
+    // Asked after the head is read, so that no event is skipped that was appended once the consumer
+    // wanted it.
     if (await this.#isWanted(appId)) return true
     if (head > from) await positions.move(appId, from, head)
     return false

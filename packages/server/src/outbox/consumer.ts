@@ -16,19 +16,20 @@ export type DeliveredEvent = Event<EventKind> & {
 }
 
 /**
- * A follower of the events of all apps. It resumes where any node stopped, runs on one node at a time, and holds back the purge of the
- * outbox.
+ * A follower of the events of all apps. It resumes where any node stopped, runs on one node at a
+ * time, and holds back the purge of the outbox.
  */
 export interface Consumer {
   /** The key of its positions: unique, and never reused. */
   readonly name: string
   /**
-   * Tells whether the consumer needs events of the app now. The others are skipped unread, at most once a second. Default: always.
+   * Tells whether the consumer needs events of the app now. The others are skipped unread, at most
+   * once a second. Default: always.
    */
   wants?(appId: string): Promise<boolean>
   /**
-   * Handles events of one app in their order. The same events come again when it rejects and after a crash, so handling must be
-   * idempotent.
+   * Handles events of one app in their order. The same events come again when it rejects and after
+   * a crash, so handling must be idempotent.
    * @param signal aborted when the node stops or another node has taken over
    */
   handle(events: readonly DeliveredEvent[], signal: AbortSignal): Promise<void>
@@ -63,8 +64,8 @@ export interface MessageReader {
   /** Returns a pattern of the payloads of rows of kind `message.stored` that have messages of a log. */
   payloadsWithLog(log: LogPattern): RegExp
   /**
-   * Returns an event for each number of a row of kind `message.stored`, in order within each conversation: the message, or
-   * `change.skipped` where it is gone.
+   * Returns an event for each number of a row of kind `message.stored`, in order within each
+   * conversation: the message, or `change.skipped` where it is gone.
    */
   read(appId: string, payload: string): Promise<readonly MessageEvent[]>
   /** Returns an edit with the message as it is now, or `change.skipped` when it is gone. */

@@ -38,7 +38,8 @@ export function appOutbox(
 
 /**
  * Reads the rows after a position, and distinguishes the end of the outbox from rows that were purged.
- * @param head a position that was committed before the call; without it the head is read when there are no rows
+ * @param head a position that was committed before the call; without it the head is read when there
+ * are no rows
  */
 export async function pageAfter(
   outbox: AppOutbox,
@@ -49,7 +50,8 @@ export async function pageAfter(
   let rows = await outbox.listAfter(after, limit)
   let committed = head ?? after
   if (rows.length === 0 && head === undefined) {
-    // The head is read first: the rows it counts were committed before, and are found unless they were purged.
+    // The head is read first: the rows it counts were committed before, and are found unless they
+    // were purged.
     committed = await outbox.head()
     if (committed > after) rows = await outbox.listAfter(after, limit)
   }

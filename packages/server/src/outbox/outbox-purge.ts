@@ -2,7 +2,10 @@ import type { Database, Queryable } from '../db/database.js'
 import type { Clock } from '../lib/clock.js'
 import type { OutboxRow, OutboxStore } from './outbox-store.js'
 
-/** Returns the position in the outbox of an app that readers other than consumers have passed; null: there are none. */
+/**
+ * Returns the position in the outbox of an app that readers other than consumers have passed; null:
+ * there are none.
+ */
 export type LogHolder = (db: Queryable, appId: string) => Promise<number | null>
 
 export interface OutboxPurgeOptions {

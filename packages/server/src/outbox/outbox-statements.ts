@@ -133,9 +133,9 @@ function changeRows(appId: string, rows: readonly NewRow[]): readonly unknown[][
 }
 
 /**
- * The statement that appends rows. It returns an {@link OutboxHead} for each app, in no particular order. It is the last one of its
- * transaction, since it locks the heads until the commit. A head refuses messages that are not all above the last broadcast of
- * their app (rule E9).
+ * The statement that appends rows. It returns an {@link OutboxHead} for each app, in no particular
+ * order. It is the last one of its transaction, since it locks the heads until the commit. A head
+ * refuses messages that are not all above the last broadcast of their app (rule E9).
  * @param createdAt milliseconds since 1970
  */
 export function appendToOutbox(rows: readonly NewRow[], createdAt: number): LastStatement {

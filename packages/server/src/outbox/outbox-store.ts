@@ -102,8 +102,8 @@ export class OutboxStore {
   }
 
   /**
-   * Lists what of a user has changed after a position, in the order of the positions, at most `limit`. Several entries may share a
-   * position.
+   * Lists what of a user has changed after a position, in the order of the positions, at most
+   * `limit`. Several entries may share a position.
    */
   listUserChanges(
     db: Queryable,

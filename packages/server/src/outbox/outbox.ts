@@ -21,8 +21,9 @@ export interface OutboxOptions {
 const positionsPerStep = 1_000
 
 /**
- * Records events in the transaction that causes them. Positions of an app are dense and in the order of the commits: the last statement
- * of a transaction takes them, under a lock that lasts until its commit.
+ * Records events in the transaction that causes them. Positions of an app are dense and in the
+ * order of the commits: the last statement of a transaction takes them, under a lock that lasts
+ * until its commit.
  */
 export class Outbox {
   readonly #collected = new WeakMap<Tx, AppendedEvent[]>()
@@ -49,8 +50,8 @@ export class Outbox {
   }
 
   /**
-   * Appends a broadcast, as text for {@link MessageReader}, in a transaction that appends nothing else. Messages that are appended later
-   * must have greater IDs.
+   * Appends a broadcast, as text for {@link MessageReader}, in a transaction that appends nothing
+   * else. Messages that are appended later must have greater IDs.
    */
   appendBroadcast(tx: Tx, appId: string, messageId: number, payload: string): void {
     const { store, clock, appended } = this.options
@@ -63,7 +64,10 @@ export class Outbox {
     })
   }
 
-  /** The ID of the last broadcast in these apps. An append with messages up to this ID is refused; 0 = none. */
+  /**
+   * The ID of the last broadcast in these apps. An append with messages up to this ID is refused; 0
+   * = none.
+   */
   lastBroadcastId(appIds: readonly string[]): MaybePromise<number> {
     const { database, store } = this.options
     return database.read((db) => store.lastBroadcastId(db, appIds))

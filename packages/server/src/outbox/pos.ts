@@ -4,7 +4,10 @@ export interface Place {
   readonly epoch: string
   /** 0 = before the first row */
   readonly position: number
-  /** The time of the row at the position, by which a history that was replaced is noticed; 0 = before the first row. */
+  /**
+   * The time of the row at the position, by which a history that was replaced is noticed; 0 =
+   * before the first row.
+   */
   readonly time: number
 }
 

@@ -26,8 +26,8 @@ export interface OutboxRelayOptions {
 }
 
 /**
- * Tells consumers of what was committed: woken by commits, and by looking every second in case a wake was lost. A node that dies is
- * replaced when its leases are over.
+ * Tells consumers of what was committed: woken by commits, and by looking every second in case a
+ * wake was lost. A node that dies is replaced when its leases are over.
  */
 export class OutboxRelay {
   readonly #runners: readonly ConsumerRunner[]

@@ -5,7 +5,10 @@ import { type BucketRate, TokenBucket } from '../lib/limits/token-bucket.js'
 
 /** The remaining budget of a caller. */
 export interface Allowance {
-  /** Takes tokens beyond the one of every call; the balance may become negative. A negative number gives tokens back. */
+  /**
+   * Takes tokens beyond the one of every call; the balance may become negative. A negative number
+   * gives tokens back.
+   */
   charge(tokens: number): void
   /**
    * Takes the tokens of a body before it is parsed.

@@ -19,7 +19,10 @@ export interface Authenticator {
   /** @returns null for a token that is malformed, unknown or of another app, `expired` for one that ended */
   findAdminToken(appId: string, token: string): MaybePromise<'valid' | 'expired' | 'revoked' | null>
   findUserToken(appId: string, token: string): MaybePromise<UserSession | 'expired' | null>
-  /** @returns the user who signed a request for a file, null when the signature or the store_token is not valid */
+  /**
+   * @returns the user who signed a request for a file, null when the signature or the store_token
+   * is not valid
+   */
   findSigner(appId: string, signed: SignedFileRequest): Promise<Int64 | null>
   /** @returns null when the ticket of an upload is no longer valid */
   findTicket(ticket: string): Promise<Pick<TicketPrincipal, 'appId' | 'payerId'> | null>
@@ -43,8 +46,8 @@ const decodeId = compileDecoder(int64())
 const noneNamed: Named = { userId: null, groupId: null }
 
 /**
- * Resolves the caller; the only place that checks credentials (rules C1 to C7). {@link requireCaller} checks whether the operation is open
- * to the caller.
+ * Resolves the caller; the only place that checks credentials (rules C1 to C7).
+ * {@link requireCaller} checks whether the operation is open to the caller.
  * @throws AppError with the code of the first rule that is broken
  */
 export function authenticate(

@@ -3,7 +3,10 @@ import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
 import { invalid, type Parameters } from './parameters.js'
 import type { AdminPrincipal, Principal, UserDirectory } from './principal.js'
 
-/** Checks the caller against the operation's declared callers, and the user_id header of an Admin token (rule C5). */
+/**
+ * Checks the caller against the operation's declared callers, and the user_id header of an Admin
+ * token (rule C5).
+ */
 export function requireCaller(operation: Operation, principal: Principal): void {
   const rule = callerRules[operation.callers]
   const kind = principal.kind === 'anonymous' ? 'none' : principal.kind
@@ -20,9 +23,10 @@ export type RequireSubject = (
 ) => MaybePromise<void>
 
 /**
- * Compiles the check of parameters against the headers of an Admin token: the user of the call exists, and the group is the one that the
- * token may act on (rules C3 to C5). A parameter `group_id` is the group of an operation; so is a conversation, for a token that is limited
- * to a group.
+ * Compiles the check of parameters against the headers of an Admin token: the user of the call
+ * exists, and the group is the one that the token may act on (rules C3 to C5). A parameter
+ * `group_id` is the group of an operation; so is a conversation, for a token that is limited to a
+ * group.
  */
 export function compileSubject(operation: Operation): RequireSubject {
   const { claims, conversation, query, body } = operation

@@ -27,7 +27,8 @@ export interface CallCost {
   /** The cost of the bytes that are stored for each entry; only calls that succeed pay it. */
   bytes(params: Parameters): number
   /**
-   * Returns the part of a parsed body that must be paid by its bytes; the rest is a message, which pays its copies instead.
+   * Returns the part of a parsed body that must be paid by its bytes; the rest is a message, which
+   * pays its copies instead.
    * @param bodyBytes of the whole body
    */
   parsedBytes(params: Parameters, bodyBytes: number): number

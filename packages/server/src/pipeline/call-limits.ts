@@ -32,12 +32,15 @@ export interface Limiters {
 const maxAdminTokens = 10_000
 
 /**
- * The limits of calls (rules A2, A2a): by address before authentication, by user and app after it. A valid Admin token passes
- * all of them, since an app server is one address with much traffic; so does an operator.
+ * The limits of calls (rules A2, A2a): by address before authentication, by user and app after it.
+ * A valid Admin token passes all of them, since an app server is one address with much traffic; so
+ * does an operator.
  *
- * An Admin token that was valid at its last check goes straight to authentication, whatever its address sends. Any other Admin token takes
- * from a separate bucket, and gives the token back when it turns out valid. So an app server is served behind an exhausted address, and
- * forged tokens cause no more database look-ups than other calls. Admin tokens that fail count for the address as well.
+ * An Admin token that was valid at its last check goes straight to authentication, whatever its
+ * address sends. Any other Admin token takes from a separate bucket, and gives the token back when
+ * it turns out valid. So an app server is served behind an exhausted address, and forged tokens
+ * cause no more database look-ups than other calls. Admin tokens that fail count for the address as
+ * well.
  */
 export class CallLimits {
   readonly #validAdminTokens = boundedCache<string, true>(maxAdminTokens)
@@ -86,7 +89,8 @@ export class CallLimits {
     const { users, apps } = this.limiters
     const payerId = payerOf(principal)
     const allowance = payerId === systemUserId ? unlimited : users.begin(payerId)
-    // The app's limit counts calls and not their cost: the debts of a few users must not delay all others of the app.
+    // The app's limit counts calls and not their cost: the debts of a few users must not delay all
+    // others of the app.
     const waitSeconds = countsForApp ? apps.take(principal.appId) : 0
     if (waitSeconds > 0) allowance.end()
     requireNoWait('too_many_requests', waitSeconds)
@@ -99,7 +103,10 @@ export class CallLimits {
     this.bytesArrived(call.address, tokens)
   }
 
-  /** Charges the bytes of a body, or of a frame that runs no call, to their address. @throws AppError address_limited */
+  /**
+   * Charges the bytes of a body, or of a frame that runs no call, to their address.
+   * @throws AppError address_limited
+   */
   bytesArrived(address: string, tokens: number): void {
     const waitSeconds = this.limiters.addresses.charge(networkOf(address), tokens)
     requireNoWait('address_limited', waitSeconds)

@@ -33,7 +33,10 @@ interface CallSource extends ParameterSource {
   /** The client's network address, for limits. */
   readonly address: string
   readonly userAgent: string
-  /** The address at which the caller has reached the service, without a slash at its end: `https://chat.example.org`. */
+  /**
+   * The address at which the caller has reached the service, without a slash at its end:
+   * `https://chat.example.org`.
+   */
   readonly baseUrl: string
   /** The session of the gateway in which the call came; absent on other transports. */
   readonly session?: Session
@@ -42,8 +45,9 @@ interface CallSource extends ParameterSource {
 }
 
 /**
- * One call on any transport: with credentials, which the pipeline checks, or with a principal that the transport has already proved, by
- * the rights on a socket file or at the beginning of a session.
+ * One call on any transport: with credentials, which the pipeline checks, or with a principal that
+ * the transport has already proved, by the rights on a socket file or at the beginning of a
+ * session.
  */
 export type Call = CallSource &
   (
@@ -61,20 +65,26 @@ export interface Payload<Data = unknown, Extras = unknown> {
 export interface UploadForm {
   /** The short texts before the file, by name. */
   readonly fields: ReadonlyMap<string, string>
-  /** The last segment of the client's name for the file: at most 255 characters, no control characters; null: the client gave none. */
+  /**
+   * The last segment of the client's name for the file: at most 255 characters, no control
+   * characters; null: the client gave none.
+   */
   readonly fileName: string | null
   /** The content type that the client claims, such as `image/png`. */
   readonly contentType: string
   /**
-   * Ends only when the whole form is valid. Otherwise, and when the client goes away, it fails with the AppError that the call is to be
-   * answered with, so what was written of it must not stay.
+   * Ends only when the whole form is valid. Otherwise, and when the client goes away, it fails with
+   * the AppError that the call is to be answered with, so what was written of it must not stay.
    */
   readonly body: Readable
 }
 
 /** A body that is a form with a file. */
 export interface Upload {
-  /** Bytes of the whole body, so the file is a little shorter; null when the client does not announce them. */
+  /**
+   * Bytes of the whole body, so the file is a little shorter; null when the client does not
+   * announce them.
+   */
   readonly length: number | null
   /**
    * Reads up to the file. Called at most once.
@@ -130,7 +140,10 @@ function handleWith<Added>() {
   ): Handler => ({ operation: operation as Operation, run: run as unknown as Handler['run'] })
 }
 
-/** Binds the code that answers an operation of a session, which the pipeline requires for `socket: 'only'`. */
+/**
+ * Binds the code that answers an operation of a session, which the pipeline requires for `socket:
+ * 'only'`.
+ */
 export const handleInSession = handleWith<{ readonly session: Session }>()
 
 /** Binds the code that opens the session of a connection, which the gateway passes in. */

@@ -1,6 +1,7 @@
 /**
- * Compiles schemas of the contract to functions that coerce (rule B3), check, and name every violation (rule A4). Generic validators
- * neither coerce exactly over the int64 range nor check lists item by item.
+ * Compiles schemas of the contract to functions that coerce (rule B3), check, and name every
+ * violation (rule A4). Generic validators neither coerce exactly over the int64 range nor check
+ * lists item by item.
  */
 import type { Int64, Item, TSchema } from '@hermod/protocol'
 
@@ -92,7 +93,10 @@ function compileInteger(schema: JsonSchema, mode: Mode): Decode {
   }
 }
 
-/** Returns an integer in its one form: a number when safe, else a bigint; null when the value is no integer. */
+/**
+ * Returns an integer in its one form: a number when safe, else a bigint; null when the value is no
+ * integer.
+ */
 function toInteger(value: unknown, mode: Mode): Int64 | null {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? value + 0 : null
   if (typeof value === 'bigint') return value
@@ -259,7 +263,10 @@ export function isText(schema: JsonSchema): boolean {
   return isString || type === undefined || anyOf !== undefined || blankIsAbsent === false
 }
 
-/** Null counts as absent, and so does "" for a number, a flag or an enumerated word: empty form fields arrive that way. */
+/**
+ * Null counts as absent, and so does "" for a number, a flag or an enumerated word: empty form
+ * fields arrive that way.
+ */
 export function isAbsent(value: unknown, isTextField: boolean, mode: Mode = 'coerce'): boolean {
   return (
     value === undefined || (mode === 'coerce' && (value === null || (value === '' && !isTextField)))

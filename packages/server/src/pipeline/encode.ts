@@ -10,15 +10,19 @@ import { compileDecoder } from './decode.js'
 
 type Compile = typeof import('fast-json-stringify').default
 
-/** Loaded with the first answer: the compiler takes 50 ms and 16 MB, mostly for kinds of schemas that the contract does not use. */
+/**
+ * Loaded with the first answer: the compiler takes 50 ms and 16 MB, mostly for kinds of schemas
+ * that the contract does not use.
+ */
 const load = lateLoader(import.meta.url)
 
 /** Writes the envelope of a success as JSON text. */
 export type EncodeEnvelope = (payload: Payload) => string
 
 /**
- * Compiles the envelope of an operation's successes from its definition. It writes a page of history in half the time of JSON.stringify.
- * Members that the definition does not name are left out of the answer.
+ * Compiles the envelope of an operation's successes from its definition. It writes a page of
+ * history in half the time of JSON.stringify. Members that the definition does not name are left
+ * out of the answer.
  */
 export function compileEncoder({ data, extras }: Operation): EncodeEnvelope {
   const members = Object.entries(extras).map(([name, schema]) => [name, shapeOf(schema)])
@@ -71,7 +75,10 @@ async function encodeInChunks(
   return frame.slice(0, at) + texts.join(',') + frame.slice(at)
 }
 
-/** Keeps the parts of a schema that matter for writing: ranges, formats and descriptions would only cost time. */
+/**
+ * Keeps the parts of a schema that matter for writing: ranges, formats and descriptions would only
+ * cost time.
+ */
 function shapeOf({ type, properties, items, additionalProperties }: TSchema): object {
   if (type === 'array') return { type, items: items === undefined ? {} : shapeOf(items as TSchema) }
   if (type !== 'object') return type === undefined ? {} : { type }

@@ -24,7 +24,10 @@ import type { Principal, UserDirectory } from './principal.js'
 /** Gets a report of every call. */
 export interface CallObserver {
   finished(call: Call, operation: Operation, code: number, startedAt: number): void
-  /** Reports a failure of the service: a thrown value that is no AppError, or a storage failure with its cause. */
+  /**
+   * Reports a failure of the service: a thrown value that is no AppError, or a storage failure with
+   * its cause.
+   */
   failed(call: Call, operation: Operation, error: unknown): void
 }
 
@@ -40,8 +43,8 @@ export interface ExecutorOptions {
 }
 
 /**
- * Writes a success as its transport needs it: as the text of the envelope, or as the value itself. It is called within the call, so its
- * failure is one of the call.
+ * Writes a success as its transport needs it: as the text of the envelope, or as the value itself.
+ * It is called within the call, so its failure is one of the call.
  */
 export type WritePayload<Encoded> = (
   payload: Payload,
@@ -69,7 +72,10 @@ export const asValue: WritePayload<Payload> = (payload) => payload
 
 /** Extends the way of all calls for some operations; see {@link FileCalls}. */
 export interface CallExtension {
-  /** Runs once the caller is known and may call the operation. @throws AppError that the call is answered with */
+  /**
+   * Runs once the caller is known and may call the operation.
+   * @throws AppError that the call is answered with
+   */
   admit(allowance: Allowance): void
   /** Members that the handler's context has in addition. */
   readonly context?: object
@@ -100,8 +106,9 @@ const largeLookUps = 4
 const waitingLookUps = 100
 
 /**
- * Executes every call of every transport: limit by address, authenticate, limit by user and app, check the caller, read and check
- * parameters, find the user and the group that the call is about, run, encode. It knows no sockets, headers or statuses.
+ * Executes every call of every transport: limit by address, authenticate, limit by user and app,
+ * check the caller, read and check parameters, find the user and the group that the call is about,
+ * run, encode. It knows no sockets, headers or statuses.
  */
 export class Executor {
   readonly #options: ExecutorOptions
@@ -250,7 +257,10 @@ export class Executor {
     }
   }
 
-  /** Charges a body to address and user. The user of a message gets these tokens back, since it pays its copies. */
+  /**
+   * Charges a body to address and user. The user of a message gets these tokens back, since it pays
+   * its copies.
+   */
   #chargeBody(call: Call, principal: Principal, allowance: Allowance, bytes: number): void {
     const tokens = bodyCost(bytes)
     this.#options.limits.bodyArrived(call, principal, tokens)

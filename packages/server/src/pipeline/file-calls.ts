@@ -5,21 +5,32 @@ import { type Allowance, unlimited } from './allowance.js'
 import type { Call, Reply, Upload } from './call.js'
 import type { Executor, WritePayload } from './executor.js'
 
-/** Opens a file as a transport answers it; called within the call, so its failure is one of the call. @throws AppError of the file */
+/**
+ * Opens a file as a transport answers it; called within the call, so its failure is one of the
+ * call.
+ * @throws AppError of the file
+ */
 export type OpenFile<Opened> = (file: FileAnswer) => MaybePromise<Opened>
 
 /** The result of a call that answers a file. */
 export type DownloadReply<Opened> =
-  /** @param ended the transport calls it once with the bytes that were sent, when the file is sent or will not be */
+  /**
+   * @param ended the transport calls it once with the bytes that were sent, when the file is sent
+   * or will not be
+   */
   | { readonly kind: 'file'; readonly opened: Opened; ended(bytes: number): void }
   | { readonly kind: 'failure'; readonly error: AppError }
 
-/** The tokens of an upload that was cut, beyond the one of every call: its begin costs more than its bytes. */
+/**
+ * The tokens of an upload that was cut, beyond the one of every call: its begin costs more than its
+ * bytes.
+ */
 const cutUploadTokens = 1
 
 /**
- * Executes the operations that move files, for transports that can: callers who have moved too many bytes are refused, a handler gets the
- * upload, and a call that answers a file counts until the file is sent.
+ * Executes the operations that move files, for transports that can: callers who have moved too many
+ * bytes are refused, a handler gets the upload, and a call that answers a file counts until the
+ * file is sent.
  */
 export class FileCalls {
   constructor(private readonly executor: Executor) {}

@@ -26,8 +26,8 @@ export type BodyArrived = (bytes: number) => void
 export interface ParameterSource {
   readonly query: QueryParameters
   /**
-   * Returns the parsed body, undefined when there is none. It is called once the caller is known, so that nothing is read or parsed for a
-   * call that is refused before.
+   * Returns the parsed body, undefined when there is none. It is called once the caller is known,
+   * so that nothing is read or parsed for a call that is refused before.
    * @param arrived called with its bytes before it is parsed; what it throws ends the call
    * @throws AppError invalid_parameter when it cannot be parsed; other errors of the transport
    */
@@ -52,8 +52,10 @@ interface Field {
 }
 
 /**
- * Compiles the reader of an operation's parameters, which finds, merges, coerces and checks them (rules B2 to B5).
- * @returns a function that throws AppError invalid_parameter, or the operation's own error, naming every violation of the request
+ * Compiles the reader of an operation's parameters, which finds, merges, coerces and checks them
+ * (rules B2 to B5).
+ * @returns a function that throws AppError invalid_parameter, or the operation's own error, naming
+ * every violation of the request
  */
 export function compileParameters(operation: Operation): ReadParameters {
   const { body, violationsOf, errorOf } = operation

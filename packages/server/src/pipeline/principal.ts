@@ -2,8 +2,8 @@ import { type CallerRules, type Int64, systemUserId } from '@hermod/protocol'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 
 /**
- * The caller of a call, the user it acts for, and its rights: resolved once for each call. Services take what they need of it; no other
- * code reads tokens or headers.
+ * The caller of a call, the user it acts for, and its rights: resolved once for each call. Services
+ * take what they need of it; no other code reads tokens or headers.
  */
 export type Principal = AppPrincipal | OperatorPrincipal
 

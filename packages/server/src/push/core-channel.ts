@@ -20,9 +20,15 @@ export interface ProbedDevice extends ConnectedDevice {
 export interface CoreChannel {
   /** Returns the devices of the users that are connected now; users without any are left out. */
   connected(appId: string, userIds: readonly Int64[]): Promise<readonly ConnectedDevice[]>
-  /** Pings the devices of the users that are connected now, in order to see with {@link answered} whether they still are. */
+  /**
+   * Pings the devices of the users that are connected now, in order to see with {@link answered}
+   * whether they still are.
+   */
   probe(appId: string, userIds: readonly Int64[]): Promise<readonly ProbedDevice[]>
-  /** Tests whether anything came from the session since it was pinged. False too when it has closed, or the service was restarted. */
+  /**
+   * Tests whether anything came from the session since it was pinged. False too when it has closed,
+   * or the service was restarted.
+   */
   answered(appId: string, probed: ProbedDevice): Promise<boolean>
   /** Lists users with a connected device, by ID, above `after`. */
   listUsers(appId: string, after: Int64, limit: number): Promise<readonly Int64[]>

@@ -350,7 +350,10 @@ export interface InvalidToken extends GatewayReason {
   readonly since: number | null
   /** A wrong package, environment or project gives the same answer. */
   readonly isSuspect: boolean
-  /** The answer concerns the path or the topic of the request, of which the token is a part; the token is kept. */
+  /**
+   * The answer concerns the path or the topic of the request, of which the token is a part; the
+   * token is kept.
+   */
   readonly isOfRequest?: true
 }
 

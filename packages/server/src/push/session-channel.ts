@@ -27,7 +27,10 @@ export class SessionChannel implements CoreChannel {
     })
   }
 
-  /** Session IDs grow over restarts, so the session of another process has another ID, and its times are not compared. */
+  /**
+   * Session IDs grow over restarts, so the session of another process has another ID, and its times
+   * are not compared.
+   */
   async answered(
     appId: string,
     { userId, deviceSn, sessionId, probedAt }: ProbedDevice,

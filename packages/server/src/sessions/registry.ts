@@ -12,8 +12,9 @@ export interface OnlineListener {
 const none: readonly Session[] = []
 
 /**
- * The open sessions of this node: the one source of presence, of connected devices and of the receivers of events. Lists are replaced
- * when they change, so a caller may close sessions while it walks one.
+ * The open sessions of this node: the one source of presence, of connected devices and of the
+ * receivers of events. Lists are replaced when they change, so a caller may close sessions while it
+ * walks one.
  */
 export class SessionRegistry {
   readonly #apps = new Map<string, Map<Int64, readonly Session[]>>()
@@ -30,7 +31,8 @@ export class SessionRegistry {
   }
 
   /**
-   * Adds an open session. Of two sessions of one device the one with the greater ID stays; the other one is closed as replaced.
+   * Adds an open session. Of two sessions of one device the one with the greater ID stays; the
+   * other one is closed as replaced.
    * @returns false when the session itself is the one that was closed
    */
   add(session: Session): boolean {

@@ -22,7 +22,10 @@ export interface Session {
   readonly link: SessionLink
   /** Only delivery changes it. A session begins as `entering`. */
   phase: SessionPhase
-  /** True when an event that concerns the session was skipped, so that it needs to sync. Only delivery changes it. */
+  /**
+   * True when an event that concerns the session was skipped, so that it needs to sync. Only
+   * delivery changes it.
+   */
   hasMissed: boolean
 }
 

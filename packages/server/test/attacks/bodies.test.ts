@@ -80,7 +80,8 @@ describe.skipIf(process.platform !== 'linux')('bodies that never end', () => {
     const figures = await honest.beside(
       `5 bodies in chunks of a byte at once, ${chunkedWaves} times`,
       async () => {
-        // Node's parser makes a buffer of each chunk that one read brings, so that many at once say more of the parser than of the bound.
+        // Node's parser makes a buffer of each chunk that one read brings, so that many at once say
+        // more of the parser than of the bound.
         for (let wave = 0; wave < chunkedWaves; wave++) {
           const sockets = await attackers.connect(5)
           for (const socket of sockets) {

@@ -1,4 +1,7 @@
-/** Calls that cost much: they take from their user's limit what they cost, and delay nobody else (rules A2a, A2b). */
+/**
+ * Calls that cost much: they take from their user's limit what they cost, and delay nobody else
+ * (rules A2a, A2b).
+ */
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import {

@@ -1,4 +1,7 @@
-/** Floods of calls that end what others wait for: passwords that change, and users who are disabled, deleted and logged in meanwhile. */
+/**
+ * Floods of calls that end what others wait for: passwords that change, and users who are disabled,
+ * deleted and logged in meanwhile.
+ */
 import {
   type Account,
   type Answer,

@@ -142,7 +142,10 @@ for (const backend of anyBackend()) {
   })
 }
 
-/** Calls that need what nothing before them needs: password hashes, the first commit of messages, push providers, files. */
+/**
+ * Calls that need what nothing before them needs: password hashes, the first commit of messages,
+ * push providers, files.
+ */
 function everyKind(
   server: ServerProcess,
 ): { readonly name: string; readonly call: () => Promise<Answer> }[] {

@@ -158,7 +158,8 @@ describe.skipIf(process.platform !== 'linux')('the gateway', () => {
         )
       const figures = await honest.beside('sessions with 6 unread pages each', async () => {
         await using _ = new AttackingProcess(server.url, Array(30).fill({ first }))
-        // A large answer gets a second for each 64 KiB. Calls beyond the limit of the user have short answers, which the system keeps.
+        // A large answer gets a second for each 64 KiB. Calls beyond the limit of the user have
+        // short answers, which the system keeps.
         const closed = async () =>
           (await gatewayClosed(server, 4001)) > 0 &&
           (await metric(server, 'hermod_unread_answer_bytes')) === 0

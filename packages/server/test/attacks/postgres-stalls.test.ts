@@ -246,7 +246,10 @@ function resume(cluster: PostgresCluster): void {
   for (const pid of pidsOf(cluster)) process.kill(pid, 'SIGCONT')
 }
 
-/** Halts a node again and again until that meets it in the middle of a transaction for which another one of it waits. */
+/**
+ * Halts a node again and again until that meets it in the middle of a transaction for which another
+ * one of it waits.
+ */
 async function haltInTransaction(
   node: ServerProcess,
   act: () => Promise<unknown>,

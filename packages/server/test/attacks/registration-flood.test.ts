@@ -72,7 +72,8 @@ function update(server: ServerProcess, settings: Record<string, unknown>): Promi
 }
 
 /**
- * Records in the database whose logins are stored from now on. The order in which answers arrive is another one when the client is slow.
+ * Records in the database whose logins are stored from now on. The order in which answers arrive is
+ * another one when the client is slow.
  *
  * @returns reads the users, the first login first
  */

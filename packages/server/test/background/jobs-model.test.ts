@@ -1,4 +1,7 @@
-/** What nodes do to jobs against a model: ordering, taking, finishing, failing, leases that end, deadlines. */
+/**
+ * What nodes do to jobs against a model: ordering, taking, finishing, failing, leases that end,
+ * deadlines.
+ */
 import { testBackends } from '@hermod/testkit'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'

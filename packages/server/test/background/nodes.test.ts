@@ -33,7 +33,8 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
         databaseUrl: database.url as string,
         env: { HERMOD_CHECK_ANSWERS: 'on', HERMOD_SECRET_KEY: secretKey },
       }
-      // All at the same moment and on an empty database: each wants to make the schema, the application and its tokens.
+      // All at the same moment and on an empty database: each wants to make the schema, the
+      // application and its tokens.
       nodes = await Promise.all(Array.from({ length: nodeCount }, () => startServer(options)))
       ;[first, second] = nodes as [ServerProcess, ServerProcess]
     })
@@ -70,7 +71,8 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       )
       expect(new Set(ids.flat()).size).toBe(30 * 11)
       for (const id of ids.flat()) expect(Number.isSafeInteger(id) && id > 0).toBe(true)
-      // Nodes that started together did not take IDs from one another, which would put one of them ahead of the clock by a reservation.
+      // Nodes that started together did not take IDs from one another, which would put one of them
+      // ahead of the clock by a reservation.
       const [newest] = await Promise.all(
         ids.map(([user = 0]) => history(first.api.admin({ userId: user }), 0)),
       )
@@ -294,7 +296,8 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       await using sql = await openSql({ dataDir: first.dataDir, databaseUrl: database.url })
       const waiting = (count: number) => async () =>
         Number((await sql.run(countOfWaiting))[0]?.count) >= count
-      // Holds both up where they meet: the send has taken its place in the conversation, the deletion has seen the one before.
+      // Holds both up where they meet: the send has taken its place in the conversation, the
+      // deletion has seen the one before.
       await sql.run('begin')
       await sql.run(`select 1 from conversations where ${alice.id} in (low_id, high_id) for update`)
       const sending = sendText(alice.api, bob.id, 'new')

@@ -1,7 +1,7 @@
 /**
- * What the service does to contacts, block lists and applications against a model of the rules, and what must hold when several do
- * something at once: that some order of their calls explains all answers and what is there afterwards. A failure prints the shortest
- * history that shows it.
+ * What the service does to contacts, block lists and applications against a model of the rules, and
+ * what must hold when several do something at once: that some order of their calls explains all
+ * answers and what is there afterwards. A failure prints the shortest history that shows it.
  */
 import { testBackends } from '@hermod/testkit'
 import fc from 'fast-check'

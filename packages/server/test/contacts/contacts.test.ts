@@ -1173,7 +1173,8 @@ for (const backend of anyBackend()) {
         expect(await mayMessage(alice.api, mallory.id, alice.id)).toBe(false)
         const group = await aGroup(mallory, { members: [alice] })
         expect(await memberIds(mallory.api, group)).not.toContain(alice.id)
-        // Alice writes to the one, edits her entry of the other, applies to the third, and has written before the fourth applies.
+        // Alice writes to the one, edits her entry of the other, applies to the third, and has
+        // written before the fourth applies.
         expect((await send(alice.api, [mallory.id, eve.id])).code).toBe(ok)
         await alice.api.succeed('POST', '/roster/ext', { body: { user_id: bobby.id, alias: 'B' } })
         await apply(alice.api, dora.id)

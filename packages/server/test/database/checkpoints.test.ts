@@ -1,4 +1,7 @@
-/** Checkpoints of the embedded database run beside the writer: nothing may be lost to them, and the log may not grow for ever. */
+/**
+ * Checkpoints of the embedded database run beside the writer: nothing may be lost to them, and the
+ * log may not grow for ever.
+ */
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -44,8 +47,9 @@ class Writer implements Disposable {
   readonly #stored = new Set<number>()
   readonly #refused = new Set<number>()
   /**
-   * Refused after the last row that was stored. When the sync of a commit fails, its pages are in the log until the next
-   * commit writes over them: killed before that, the process finds them there as it starts, and they count.
+   * Refused after the last row that was stored. When the sync of a commit fails, its pages are in
+   * the log until the next commit writes over them: killed before that, the process finds them
+   * there as it starts, and they count.
    */
   readonly #undecided = new Set<number>()
   #child: Child | null = null

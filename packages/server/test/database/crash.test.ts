@@ -17,7 +17,10 @@ import { Traffic } from '../support/traffic.js'
 
 /** HERMOD_TEST_SEED repeats a run as far as the choices of the test go; the machine decides the rest. */
 const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
-/** Every fourth round and the last one also kill PostgreSQL; every fifth round and the last one also kill a start. */
+/**
+ * Every fourth round and the last one also kill PostgreSQL; every fifth round and the last one also
+ * kill a start.
+ */
 const serverKills = isFullRun ? 20 : 2
 const userCount = 4
 const timeoutMs = 480_000

@@ -246,7 +246,8 @@ function gapsMs(lines: readonly { readonly time: number }[]): number[] {
 
 const postgres = backends.find((backend): backend is PostgresBackend => backend.name === 'postgres')
 
-// The quick run has a PostgreSQL that answers nobody in postgres-stalls.test.ts, and one that is killed in crash.test.ts.
+// The quick run has a PostgreSQL that answers nobody in postgres-stalls.test.ts, and one that is
+// killed in crash.test.ts.
 if (isFullRun)
   describe.runIf(postgres && tracingProblem === null)('PostgreSQL', () => {
     test('PostgreSQL stops on a failing fsync: the service waits and uses it again', {

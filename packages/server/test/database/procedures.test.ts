@@ -1,4 +1,7 @@
-/** Statements that a procedure issues without waiting for one another, and the transactions around statements. */
+/**
+ * Statements that a procedure issues without waiting for one another, and the transactions around
+ * statements.
+ */
 import { testBackends } from '@hermod/testkit'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -17,7 +20,10 @@ const { writeMarks, writeLastMarks, readSetting } = (await import(href)) as {
   readonly writeLastMarks: WriteMarks
   readonly readSetting: ReadSetting
 }
-/** Whether a transaction waits for the disk, where each database says so: https://www.sqlite.org/pragma.html#pragma_synchronous */
+/**
+ * Whether a transaction waits for the disk, where each database says so:
+ * https://www.sqlite.org/pragma.html#pragma_synchronous
+ */
 const syncSettings = {
   sqlite: { from: 'synchronous as setting from pragma_synchronous', waits: 2 },
   postgres: {

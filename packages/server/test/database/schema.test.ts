@@ -106,7 +106,10 @@ function columnForms(columns: readonly SqlRow[]): Table['columns'] {
   return Object.fromEntries(forms)
 }
 
-/** The schema in a form that is the same for the same schema on every engine, and what the migrations wrote into it. */
+/**
+ * The schema in a form that is the same for the same schema on every engine, and what the
+ * migrations wrote into it.
+ */
 async function introspect(engine: Backend['name'], place: DataPlace) {
   await using sql = await openSql(place)
   // The tables of the migrator and of the engine are their own business.

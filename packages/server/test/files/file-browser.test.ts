@@ -56,7 +56,8 @@ describe.runIf(executablePath !== null)('a page on another origin', () => {
   it('uploads a picture and shows it', async () => {
     const url = await upload(drawing, 102)
     expect(await call('showPicture', url, null)).toEqual([300, 200])
-    // The browser has it now as it was fetched without an origin; a script of the page may read it all the same.
+    // The browser has it now as it was fetched without an origin; a script of the page may read it
+    // all the same.
     expect(await call('readPixel', url)).toEqual([255, 0, 0, 255])
     const small = `${url}&image_type=2`
     expect(await call('showPicture', small, 'anonymous')).toEqual([200, 133])

@@ -1,4 +1,7 @@
-/** Clients that send files straight to a store that speaks S3, and fetch them there; and a store that fails. */
+/**
+ * Clients that send files straight to a store that speaks S3, and fetch them there; and a store
+ * that fails.
+ */
 import { type Answer, type Api, anyBackend, type Session } from '@hermod/testkit'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'

@@ -1,4 +1,7 @@
-/** Connections of the gateway on a server without operations: their time, their calls, floods, bounds and a stop. */
+/**
+ * Connections of the gateway on a server without operations: their time, their calls, floods,
+ * bounds and a stop.
+ */
 import { AppError } from '@hermod/protocol'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'

@@ -1,6 +1,7 @@
 /**
- * Many callers at once, on both databases. Every storm has an outcome of its own to prove, and after each the invariants of groups hold
- * (support/groups/group-invariants.ts). HERMOD_TEST_SEED repeats the choices of the test; the machine decides the rest.
+ * Many callers at once, on both databases. Every storm has an outcome of its own to prove, and
+ * after each the invariants of groups hold (support/groups/group-invariants.ts). HERMOD_TEST_SEED
+ * repeats the choices of the test; the machine decides the rest.
  */
 import { type Api, type Backend, isFullRun, parallelBackend, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

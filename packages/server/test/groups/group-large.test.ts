@@ -1,4 +1,7 @@
-/** A group of five thousand, on both databases: its pages and look-ups give every member once, while others come and go. */
+/**
+ * A group of five thousand, on both databases: its pages and look-ups give every member once, while
+ * others come and go.
+ */
 import type { GroupMember } from '@hermod/protocol'
 import { type Api, parallelBackend } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

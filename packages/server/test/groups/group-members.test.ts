@@ -1,4 +1,7 @@
-/** What is done to members, and the lists of who is in a group and who may not be, on both databases (rules F3, F5, F6, F9). */
+/**
+ * What is done to members, and the lists of who is in a group and who may not be, on both databases
+ * (rules F3, F5, F6, F9).
+ */
 import type { BlacklistEntry, GroupMember, GroupMemberInfo } from '@hermod/protocol'
 import { type Answer, type Api, anyBackend } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,7 +1,8 @@
 /**
- * What the service does to groups against a model of the rules, and what must hold when several callers do something at once: that some
- * order of their calls explains all answers, what is there afterwards and the events of it. A failure prints the shortest history
- * that shows it, and the seed that repeats it with HERMOD_TEST_SEED.
+ * What the service does to groups against a model of the rules, and what must hold when several
+ * callers do something at once: that some order of their calls explains all answers, what is there
+ * afterwards and the events of it. A failure prints the shortest history that shows it, and the
+ * seed that repeats it with HERMOD_TEST_SEED.
  */
 import { testBackends } from '@hermod/testkit'
 import fc from 'fast-check'

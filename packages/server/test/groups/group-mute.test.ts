@@ -38,8 +38,8 @@ function possiblePlaces(messages: readonly Interval[], { asked, answered }: Inte
 }
 
 /**
- * The places in the order of the messages at which the last change may have happened, when every count is that of all messages outside of
- * the times in which nothing was received.
+ * The places in the order of the messages at which the last change may have happened, when every
+ * count is that of all messages outside of the times in which nothing was received.
  */
 function lastPlaces(
   messages: readonly Interval[],

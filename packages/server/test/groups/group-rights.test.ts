@@ -1,4 +1,7 @@
-/** The table of rights in groups, proven: every operation that asks for a right, by every way of calling, on both databases. */
+/**
+ * The table of rights in groups, proven: every operation that asks for a right, by every way of
+ * calling, on both databases.
+ */
 import {
   addGroupAdmins,
   banGroupMembers,
@@ -50,7 +53,10 @@ const neverIssued = 1
 
 const removes = ({ id }: Operation) => id === kickGroupMembers.id || id === blockGroupUsers.id
 
-/** What came of a call: `left out` when a list of groups does not mention the group, `done` or why not otherwise. */
+/**
+ * What came of a call: `left out` when a list of groups does not mention the group, `done` or why
+ * not otherwise.
+ */
 type Outcome = 'done' | 'left out' | ErrorName
 
 interface Stage extends GroupCircumstances {
@@ -79,7 +85,10 @@ const stages: readonly Stage[] = [
   { ...closed, name: 'a temporary group', type: types.temporary, kinds: outsiders },
   { ...closed, name: 'an invited outsider', isOpen: true, isInvited: true, kinds: outsiders },
 ]
-/** The quick run plays the stages after the first one with the operations whose callers fare otherwise there. */
+/**
+ * The quick run plays the stages after the first one with the operations whose callers fare
+ * otherwise there.
+ */
 function isPlayed({ operation }: FixtureWithRight, stage: Stage): boolean {
   const isOther = (kind: GroupCallerKind) =>
     refusalOf(kind, operation, stage) !== refusalOf(kind, operation, stages[0] ?? stage)
@@ -225,7 +234,10 @@ for (const backend of anyBackend()) {
     const refusedAs = (operation: Operation, refusal: ErrorName): Outcome =>
       takes(operation, 'group_list') ? 'left out' : refusal
 
-    /** All kinds that must be refused, on one group, which stays as it is. @returns outcomes by kind, those found and those expected */
+    /**
+     * All kinds that must be refused, on one group, which stays as it is.
+     * @returns outcomes by kind, those found and those expected
+     */
     async function refuseAll(
       fixture: FixtureWithRight,
       group_id: number,

@@ -347,7 +347,8 @@ for (const backend of anyBackend()) {
           const { ban_expire_time, updated_at } = await info()
           expect(ban_expire_time).toBe(end)
           expect(events).toEqual([updated(cast.admin.id, 'ban_expire_time', end)])
-          // updated_at is the time of the change, or a few milliseconds more when changes follow each other at once.
+          // updated_at is the time of the change, or a few milliseconds more when changes follow
+          // each other at once.
           expect(end - minutes * 60).toBeGreaterThanOrEqual(before)
           expect(end - minutes * 60).toBeLessThanOrEqual(Math.ceil(Number(updated_at) / 1_000))
         }

@@ -1,6 +1,7 @@
 /**
- * Totals that are kept and not counted for each page: storms in which rows come and go by every way, after each of which every total is
- * the length of its list (support/groups/group-invariants.ts).
+ * Totals that are kept and not counted for each page: storms in which rows come and go by every
+ * way, after each of which every total is the length of its list
+ * (support/groups/group-invariants.ts).
  */
 import { join } from 'node:path'
 import { anyBackend, waitFor } from '@hermod/testkit'
@@ -63,7 +64,8 @@ for (const backend of anyBackend()) {
     const act = (path: string, group: number, user_list: readonly number[]) =>
       groupCall(owner.api, path, group, { user_list, duration: 60 })
     const ban = (group: number, user_list: readonly number[]) => act('/group/ban', group, user_list)
-    // A statement for each: one that locks several members in another order than the service does would end in a deadlock.
+    // A statement for each: one that locks several members in another order than the service does
+    // would end in a deadlock.
     const endBans = async (group: number, of: readonly Person[] = people) => {
       for (const userId of idsOf(of))
         await watched.sql.run(
@@ -163,7 +165,8 @@ for (const backend of anyBackend()) {
           ),
           () => owner.api.call('DELETE', '/group/destroy', { query: { group_id: groups[2] } }),
         )
-        // Nobody is told who is taken out of a group that is dissolved; what its row counts is looked at all the same.
+        // Nobody is told who is taken out of a group that is dissolved; what its row counts is
+        // looked at all the same.
         return groups.slice(0, 2)
       })
       for (const each of invitees) await changeSettings(each, { group_confirm: false })

@@ -1,4 +1,7 @@
-/** Pushes of messages that come many at a time, after pauses, and with a service that is killed (rules G5, K16). */
+/**
+ * Pushes of messages that come many at a time, after pauses, and with a service that is killed
+ * (rules G5, K16).
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PushSimulator, type PushSimulatorOptions } from '@hermod/push-simulator'
 import {

@@ -19,7 +19,10 @@ for (const backend of anyBackend()) {
     })
     afterAll(() => place?.[Symbol.asyncDispose]())
 
-    /** Binds the token and has the gateway call one dead. @returns whether it went, and whether the token is still bound */
+    /**
+     * Binds the token and has the gateway call one dead.
+     * @returns whether it went, and whether the token is still bound
+     */
     async function clear(
       which: Partial<typeof bound & typeof device>,
       boundBefore: number,

@@ -1,4 +1,7 @@
-/** The devices that pushes reach after logins, binds, kicks and other ends of logins, against a model of rule D6a. */
+/**
+ * The devices that pushes reach after logins, binds, kicks and other ends of logins, against a
+ * model of rule D6a.
+ */
 import { PushSimulator } from '@hermod/push-simulator'
 import {
   type Account,
@@ -122,7 +125,10 @@ class Model {
     }
   }
 
-  /** The tokens that pushes reach; a disabled user gets none, also where an administrator has bound a token since. */
+  /**
+   * The tokens that pushes reach; a disabled user gets none, also where an administrator has bound
+   * a token since.
+   */
   reached(): string[] {
     return [...this.holders]
       .flatMap(([token, { user, isSilent }]) =>

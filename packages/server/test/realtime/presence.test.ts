@@ -1,4 +1,7 @@
-/** Presence, receipts, typing and pushes of connected devices, over sockets (rules E8a, E10, E14a, E15, G1, G5). */
+/**
+ * Presence, receipts, typing and pushes of connected devices, over sockets (rules E8a, E10, E14a,
+ * E15, G1, G5).
+ */
 import { pushDeliveryState } from '@hermod/protocol'
 import { PushSimulator } from '@hermod/push-simulator'
 import {
@@ -71,7 +74,10 @@ for (const backend of anyBackend()) {
     const eventsOf = ({ events }: GatewayClient, kind: string) =>
       events.filter(({ event }) => event === kind).map(({ data }) => data)
 
-    /** Waits until everything that was sent before has arrived, since frames of a connection keep their order. */
+    /**
+     * Waits until everything that was sent before has arrived, since frames of a connection keep
+     * their order.
+     */
     const hasArrived = (client: GatewayClient) => client.succeed('user.online_status')
 
     describe('presence', () => {

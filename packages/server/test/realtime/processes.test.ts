@@ -1,4 +1,7 @@
-/** Stores of clients against the server's answers over HTTP, while real processes, connections and readers fail. */
+/**
+ * Stores of clients against the server's answers over HTTP, while real processes, connections and
+ * readers fail.
+ */
 import { anyBackend, isFullRun } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
 import { Random } from '../support/random.js'

@@ -1,6 +1,7 @@
 /**
- * Every parameter of every operation: the refusal names each bad one (rules A4, B2, B3). In the pipeline alone: the handler is never
- * reached, so nothing is left behind. http.test.ts has the same over HTTP with a few operations.
+ * Every parameter of every operation: the refusal names each bad one (rules A4, B2, B3). In the
+ * pipeline alone: the handler is never reached, so nothing is left behind. http.test.ts has the
+ * same over HTTP with a few operations.
  */
 import { type Operation, operations } from '@hermod/protocol'
 import { expect, it } from 'vitest'
@@ -30,7 +31,10 @@ interface Given {
   readonly value: unknown
 }
 
-/** Calls with the given values and good ones for other required parameters, each where the contract puts it, if it can stand there. */
+/**
+ * Calls with the given values and good ones for other required parameters, each where the contract
+ * puts it, if it can stand there.
+ */
 function callWith(operation: Operation, method: string, given: readonly Given[]): Promise<Outcome> {
   const others = parametersOf(operation).filter(
     ({ isRequired, name }) => isRequired && !given.some(({ parameter }) => parameter.name === name),

@@ -1,6 +1,7 @@
 /**
- * Every operation by every kind of caller that the pipeline refuses (rules C1 to C7), in the pipeline alone. The handler is never reached,
- * so nothing changes. walk.test.ts has the callers that are let through, over HTTP and on both databases.
+ * Every operation by every kind of caller that the pipeline refuses (rules C1 to C7), in the
+ * pipeline alone. The handler is never reached, so nothing changes. walk.test.ts has the callers
+ * that are let through, over HTTP and on both databases.
  */
 import { callerRules, type ErrorName, type Operation, operations } from '@hermod/protocol'
 import { describe, expect, it } from 'vitest'

@@ -1053,7 +1053,8 @@ describe('SIGTERM', () => {
     const body = JSON.stringify({ username: 'too_late', password: 'correct horse' })
     using late = await RawConnection.open(leaving.url)
     using probe = await RawConnection.open(leaving.url)
-    // A whole request and the beginning of the next at once: when the first is answered, the second has begun.
+    // A whole request and the beginning of the next at once: when the first is answered, the second
+    // has begun.
     const whole = 'GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n'
     late.send(
       `${whole}POST /user/register/v2 HTTP/1.1\r\nhost: x\r\napp_id: ${leaving.appId}\r\ncontent-length: ${body.length}\r\n\r\n{`,

@@ -43,10 +43,11 @@ for (const backend of testBackends()) {
     let watched: WatchedServer
     let server: ServerProcess
     /**
-     * Alice wrote 1, 2 and 3 to Bob, who read 1 and then wrote 4; then she wrote 5 and 6, recalled 5 and edited 3. Both are contacts. Carol has a
-     * device and settings and applied to Bob. They have a group: Alice owns it, Bob is a banned member, Carol is blocked, Dave applied, Erin is
-     * invited and Frank was kicked; Alice wrote three messages to it, of which Bob
-     * did not receive the second, read two and is asked for a receipt of the third.
+     * Alice wrote 1, 2 and 3 to Bob, who read 1 and then wrote 4; then she wrote 5 and 6, recalled
+     * 5 and edited 3. Both are contacts. Carol has a device and settings and applied to Bob. They
+     * have a group: Alice owns it, Bob is a banned member, Carol is blocked, Dave applied, Erin is
+     * invited and Frank was kicked; Alice wrote three messages to it, of which Bob did not receive
+     * the second, read two and is asked for a receipt of the third.
      */
     let alice: number
     let bob: number

@@ -464,7 +464,10 @@ interface UnderWay {
   readonly answer: Promise<Answer>
 }
 
-/** While writes are held: makes sends until some wait behind those that are being stored, so that all of them have been accepted. */
+/**
+ * While writes are held: makes sends until some wait behind those that are being stored, so that
+ * all of them have been accepted.
+ */
 async function sendsUnderWay(
   server: ServerProcess,
   from: Session,

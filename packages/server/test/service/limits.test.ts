@@ -260,7 +260,10 @@ for (const backend of anyBackend()) {
         throw new Error('never slowed down')
       }
 
-      /** Makes sure that a call has to wait after the failures; on a slow machine the wait may be over before the call is made. */
+      /**
+       * Makes sure that a call has to wait after the failures; on a slow machine the wait may be
+       * over before the call is made.
+       */
       function expectToWait(
         fail: () => Promise<unknown>,
         call: () => Promise<Answer>,

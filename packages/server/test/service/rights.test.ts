@@ -1,8 +1,10 @@
 /**
- * Texts of users reach no foreign caller, and no foreign caller changes them, whatever operation is called with whatever names: every
- * operation with everything that its parameters name, in every form, over HTTP and over frames (rule C7, decision page 049). The callers
- * have no part in it, have had one, have joined later, or are of another application: users, and one way of calling with its Admin token
- * for each operation. PostgreSQL has one user for each operation, over HTTP. The full run has all of them.
+ * Texts of users reach no foreign caller, and no foreign caller changes them, whatever operation is
+ * called with whatever names: every operation with everything that its parameters name, in every
+ * form, over HTTP and over frames (rule C7, decision page 049). The callers have no part in it,
+ * have had one, have joined later, or are of another application: users, and one way of calling
+ * with its Admin token for each operation. PostgreSQL has one user for each operation, over HTTP.
+ * The full run has all of them.
  */
 import {
   addContacts,
@@ -280,7 +282,10 @@ for (const backend of anyBackend()) {
       return cursor
     }
 
-    /** The calls of an operation, with places in lists of the authors. Those of operators are called in one form. */
+    /**
+     * The calls of an operation, with places in lists of the authors. Those of operators are called
+     * in one form.
+     */
     async function intrusions(operation: Operation, { forms }: Life): Promise<Intrusion[]> {
       const { tokens } = callerRules[operation.callers]
       const isOpen = tokens.some((kind) => kind === 'user' || kind === 'admin')

@@ -1,6 +1,7 @@
 /**
- * Every operation, with each of its methods, by every kind of caller that it is open to (rules C1 to C7, C6a). callers.test.ts has every
- * operation by the callers that the pipeline refuses; here one operation of each rule of callers refuses them by real tokens.
+ * Every operation, with each of its methods, by every kind of caller that it is open to (rules C1
+ * to C7, C6a). callers.test.ts has every operation by the callers that the pipeline refuses; here
+ * one operation of each rule of callers refuses them by real tokens.
  */
 import {
   callerRules,
@@ -315,7 +316,10 @@ for (const backend of testBackends()) {
       },
     )
 
-    /** Operations whose handlers check the parameter that says who is calling; the pipeline checks the others. */
+    /**
+     * Operations whose handlers check the parameter that says who is calling; the pipeline checks
+     * the others.
+     */
     const claims = walked.flatMap(({ id, operation }) => {
       const name = claimOf(operation)
       const isOpenToUsers = callerRules[operation.callers].tokens.some((kind) => kind === 'user')

@@ -23,7 +23,10 @@ import {
 import { expect } from 'vitest'
 import { textTo } from './messaging/messaging.js'
 
-/** The attacker's own address, so that limits by address are not those of everybody else; all of 127.0.0.0/8 is here on Linux. */
+/**
+ * The attacker's own address, so that limits by address are not those of everybody else; all of
+ * 127.0.0.0/8 is here on Linux.
+ */
 const attackersAddress = '127.0.0.66'
 /** The same for calls, on a server that is {@link behindProxy}. */
 export const fromAttacker = { headers: { 'x-forwarded-for': attackersAddress } }
@@ -36,7 +39,10 @@ const pauseMs = 20
 const refusalMs = 200
 /** For a machine five times slower. */
 export const patience = { timeoutMs: 75_000, everyMs: 100 }
-/** What a process may take of memory, and what honest calls may take on the machine that the guide has its figures from. */
+/**
+ * What a process may take of memory, and what honest calls may take on the machine that the guide
+ * has its figures from.
+ */
 const limits = { peakMiB: 600, p50Ms: 250 }
 const slownessOfMachine = 5
 /** Calls of a kind below which their median says nothing: one pause of a busy machine would decide it. */
@@ -52,14 +58,20 @@ export interface Figures {
   readonly calls: number
   /** What honest calls were answered that is no success. */
   readonly failures: readonly string[]
-  /** Medians, by kind of call: `health` and `sends`, and what was asked for in addition; without kinds of fewer than ten calls. */
+  /**
+   * Medians, by kind of call: `health` and `sends`, and what was asked for in addition; without
+   * kinds of fewer than ten calls.
+   */
   readonly p50Ms: Readonly<Record<string, number>>
 }
 
 /** Calls that somebody honest makes one after another, by kind. */
 type HonestCalls = Readonly<Record<string, () => Promise<Answer>>>
 
-/** The attack has harmed nobody: every honest call was answered as usual, soon, by a process of bounded memory. */
+/**
+ * The attack has harmed nobody: every honest call was answered as usual, soon, by a process of
+ * bounded memory.
+ */
 export function expectUnharmed({ failures, peakMiB, p50Ms }: Figures): void {
   expect(failures).toEqual([])
   expect(peakMiB).toBeLessThan(limits.peakMiB)
@@ -68,8 +80,8 @@ export function expectUnharmed({ failures, peakMiB, p50Ms }: Figures): void {
 }
 
 /**
- * A server with the default settings, limits included; HERMOD_ATTACKED names the `hermod` script of another build that is attacked
- * instead, for comparison.
+ * A server with the default settings, limits included; HERMOD_ATTACKED names the `hermod` script of
+ * another build that is attacked instead, for comparison.
  */
 export function startAttacked(
   options: Omit<ServerOptions, 'databaseUrl' | 'database'> = {},
@@ -161,7 +173,10 @@ interface AttackingConnection {
   readonly reads?: boolean
 }
 
-/** Connections of an attacker in a process of its own, for attacks that take so much time that the honest caller would wait for them. */
+/**
+ * Connections of an attacker in a process of its own, for attacks that take so much time that the
+ * honest caller would wait for them.
+ */
 export class AttackingProcess implements AsyncDisposable {
   readonly #child: Child
   readonly #folder = new TempFolder('attacker')
@@ -176,7 +191,10 @@ export class AttackingProcess implements AsyncDisposable {
     this.#child = new Child([process.execPath, join(import.meta.dirname, 'attacker.mjs'), path])
   }
 
-  /** What it has said so far: `connected` once all are, the status of each answer that it took, `closed` for each end of a connection. */
+  /**
+   * What it has said so far: `connected` once all are, the status of each answer that it took,
+   * `closed` for each end of a connection.
+   */
   said(): string[] {
     if (this.#child.exit) throw new Error(`the attacker has ended: ${this.#child.output()}`)
     return this.#child.output().split('\n').filter(Boolean)
@@ -193,7 +211,10 @@ export async function closed(socket: Socket): Promise<void> {
   if (!socket.closed) await new Promise<void>((resolve) => socket.once('close', () => resolve()))
 }
 
-/** The server closes idle connections, and a call that goes out on one at that moment is made again, as clients with kept-alive connections do. */
+/**
+ * The server closes idle connections, and a call that goes out on one at that moment is made again,
+ * as clients with kept-alive connections do.
+ */
 export async function askAgain<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call()
@@ -306,8 +327,9 @@ function median(values: readonly number[]): number {
 }
 
 /**
- * Calls in some lines, one after another in each, until the time is over. A refused one is soon tried again, but not at once, or the
- * attacker would take the processor from the honest caller in the same process.
+ * Calls in some lines, one after another in each, until the time is over. A refused one is soon
+ * tried again, but not at once, or the attacker would take the processor from the honest caller in
+ * the same process.
  * @returns how many answers had which code
  */
 export async function flood(
@@ -328,7 +350,10 @@ export async function flood(
   return codes
 }
 
-/** The value of a figure of /metrics, with its labels as they are written there. @param from a server, or a caller who may read them */
+/**
+ * The value of a figure of /metrics, with its labels as they are written there.
+ * @param from a server, or a caller who may read them
+ */
 export async function metric(from: Api | ServerProcess, name: string): Promise<number> {
   const api = 'api' in from ? from.api : from
   const { text } = await api.call('GET', '/metrics')

@@ -1,7 +1,7 @@
 /**
- * An attacker in a process of its own, so that what it does takes no time from the honest caller in the test. Its only argument is the
- * path of a JSON file, see `attack.ts`. It connects some connections at a time, writes to each, and says a line for each answer: its
- * status; or `closed`.
+ * An attacker in a process of its own, so that what it does takes no time from the honest caller in
+ * the test. Its only argument is the path of a JSON file, see `attack.ts`. It connects some
+ * connections at a time, writes to each, and says a line for each answer: its status; or `closed`.
  */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'

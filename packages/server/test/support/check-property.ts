@@ -13,9 +13,9 @@ const shrinkMs = 180_000
 export const propertyTimeoutMs = 300_000
 
 /**
- * Checks a property with new inputs until the time box of the backend ends, at least once. A run that has begun ends normally, so
- * that no call of it reaches the tests that follow. A failure is shrunk; its report names the seed, and HERMOD_TEST_SEED repeats it as
- * the first run.
+ * Checks a property with new inputs until the time box of the backend ends, at least once. A run
+ * that has begun ends normally, so that no call of it reaches the tests that follow. A failure is
+ * shrunk; its report names the seed, and HERMOD_TEST_SEED repeats it as the first run.
  *
  * @param options.share of the time box; default 1
  * @returns the number of runs

@@ -12,7 +12,10 @@ export interface CommandResult {
   readonly err: string
 }
 
-/** The environment of this process without its own HERMOD_* settings and without what a test runner tells Node. */
+/**
+ * The environment of this process without its own HERMOD_* settings and without what a test runner
+ * tells Node.
+ */
 export function hermodEnvironment(
   settings: Readonly<Record<string, string | undefined>>,
 ): NodeJS.ProcessEnv {
@@ -50,7 +53,10 @@ export function runHermod(
   })
 }
 
-/** As {@link runHermod}, without a process of its own: for what a command does, not how it starts, reads and ends. */
+/**
+ * As {@link runHermod}, without a process of its own: for what a command does, not how it starts,
+ * reads and ends.
+ */
 export async function callHermod(
   args: readonly string[],
   settings: Readonly<Record<string, string | undefined>> = {},

@@ -1,4 +1,7 @@
-/** A service in the process of its tests: no start of a process, no HTTP and no sockets between a call and its answer. */
+/**
+ * A service in the process of its tests: no start of a process, no HTTP and no sockets between a
+ * call and its answer.
+ */
 import { randomBytes } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { isWholeBody, type Operation, operations } from '@hermod/protocol'
@@ -41,7 +44,10 @@ export class TestClock implements Clock {
 const arrivalTurns = 3
 const jsonHeaders = { 'content-type': 'application/json' }
 
-/** A running service, its devices, its clock and a connection to its database. Answers and statements are checked. */
+/**
+ * A running service, its devices, its clock and a connection to its database. Answers and
+ * statements are checked.
+ */
 export class InProcessServer implements Watched, AsyncDisposable {
   readonly appId = 'test'
   readonly adminToken = `hma_${randomBytes(24).toString('hex')}`
@@ -67,7 +73,8 @@ export class InProcessServer implements Watched, AsyncDisposable {
 
   /**
    * @param settings further HERMOD_* settings
-   * @param connects where connected devices are: `double`, those that the test connects with `core`; `gateway`, those with an open session
+   * @param connects where connected devices are: `double`, those that the test connects with
+   * `core`; `gateway`, those with an open session
    */
   static async start(
     backend: Backend,
@@ -168,7 +175,10 @@ export class InProcessServer implements Watched, AsyncDisposable {
     return this.#running
   }
 
-  /** Returns undefined for a request that needs HTTP. The header x-forwarded-for sets the client's address. */
+  /**
+   * Returns undefined for a request that needs HTTP. The header x-forwarded-for sets the client's
+   * address.
+   */
   #exchange(request: ApiRequest): Promise<Answer> | undefined {
     const [path = '', query = ''] = request.path.split('?')
     const operation = operationsByAddress.get(`${request.method} ${path}`)

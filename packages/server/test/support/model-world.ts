@@ -1,4 +1,7 @@
-/** What the models of property tests share: users by number, who they are to the service, and how they call it. */
+/**
+ * What the models of property tests share: users by number, who they are to the service, and how
+ * they call it.
+ */
 import { type Api, sharedPassword } from '@hermod/testkit'
 import type { Person } from './contacts.js'
 

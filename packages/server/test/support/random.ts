@@ -1,4 +1,7 @@
-/** A repeatable source of chance (mulberry32, a public-domain generator): the same seed gives the same run as far as the test decides it. */
+/**
+ * A repeatable source of chance (mulberry32, a public-domain generator): the same seed gives the
+ * same run as far as the test decides it.
+ */
 export class Random {
   #state: number
 

@@ -24,7 +24,8 @@ export class RawConnection implements Disposable {
     socket.on('close', () => {
       this.#isClosed = true
     })
-    // A server that refuses to read on may cut the connection while this side still writes; what it answered is what counts.
+    // A server that refuses to read on may cut the connection while this side still writes; what it
+    // answered is what counts.
     socket.on('error', () => {})
   }
 

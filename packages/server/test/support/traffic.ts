@@ -8,7 +8,10 @@ export interface TrafficOptions {
   readonly users: readonly Session[]
   readonly ledger: MessageLedger
   readonly random: Random
-  /** What a storage failure says: that nothing is stored, or, where the answer of a commit can be lost on its way, nothing certain. */
+  /**
+   * What a storage failure says: that nothing is stored, or, where the answer of a commit can be
+   * lost on its way, nothing certain.
+   */
   readonly onStorageFailure: 'refused' | 'unknown'
 }
 

@@ -1,4 +1,7 @@
-/** Registration, logins, devices, profiles and the state of users, on both databases (rules C6, D0 to D2, D4, D6 to D9). */
+/**
+ * Registration, logins, devices, profiles and the state of users, on both databases (rules C6, D0
+ * to D2, D4, D6 to D9).
+ */
 import { registerUser, registerUserForPush } from '@hermod/protocol'
 import {
   type Account,

@@ -1,4 +1,7 @@
-/** The settings of an application: who sets them, what clients see, and what they limit, on both databases (rules B5, C2, D8). */
+/**
+ * The settings of an application: who sets them, what clients see, and what they limit, on both
+ * databases (rules B5, C2, D8).
+ */
 import { createHmac } from 'node:crypto'
 import { type Api, anyBackend, type Json } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'

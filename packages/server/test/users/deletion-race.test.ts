@@ -1,4 +1,7 @@
-/** What is done by, to and about a user who is being deleted (rule D5), on both databases and with two nodes. */
+/**
+ * What is done by, to and about a user who is being deleted (rule D5), on both databases and with
+ * two nodes.
+ */
 import { isDeepStrictEqual } from 'node:util'
 import {
   type Answer,
@@ -24,7 +27,10 @@ import { WatchedServer } from '../support/watched-server.js'
 const timeoutMs = 60_000
 const tokens = { adminToken: `hma_${'a'.repeat(48)}`, operatorToken: `hmo_${'b'.repeat(48)}` }
 
-/** Statements wait for the locks of a test without the time limits of the service, which a busy machine exceeds. */
+/**
+ * Statements wait for the locks of a test without the time limits of the service, which a busy
+ * machine exceeds.
+ */
 const patience = {
   options: 'options=-c%20lock_timeout%3D60s',
   env: { HERMOD_DATABASE_TIMEOUT_SECONDS: '60' },
@@ -108,7 +114,10 @@ for (const backend of parallelBackend('durable')) {
     const waiting = (count: number) => async () =>
       Number((await sql.run(countOfWaiting))[0]?.count) >= count
 
-    /** Has the embedded database take no writes, while none waits: what is sent goes before a deletion that waits behind one. */
+    /**
+     * Has the embedded database take no writes, while none waits: what is sent goes before a
+     * deletion that waits behind one.
+     */
     async function holdIdleWrites(): Promise<HeldWrites> {
       for (;;) {
         const held = await holdWrites(watched.place)

@@ -32,8 +32,8 @@ import {
 const password = 'correct horse'
 
 /**
- * What becomes of the rows of every table that name a deleted user. A new table gets a line here; one that holds anything personal
- * also a place in `fill`.
+ * What becomes of the rows of every table that name a deleted user. A new table gets a line here;
+ * one that holds anything personal also a place in `fill`.
  */
 const fate: Readonly<Record<string, 'erased' | 'emptied' | 'kept' | 'ends' | 'names nobody'>> = {
   admin_tokens: 'names nobody',

@@ -1,4 +1,7 @@
-/** Names that look alike, turn the text around them or show nothing, on both databases (rules D1, D1a, D1b). */
+/**
+ * Names that look alike, turn the text around them or show nothing, on both databases (rules D1,
+ * D1a, D1b).
+ */
 import { type Answer, type Api, anyBackend, type Session } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'

@@ -1,4 +1,7 @@
-/** The life of user tokens and of the file credentials that come with them, on both databases (rules B6, C1, C6, D3, D4). */
+/**
+ * The life of user tokens and of the file credentials that come with them, on both databases (rules
+ * B6, C1, C6, D3, D4).
+ */
 import {
   type Account,
   type Answer,

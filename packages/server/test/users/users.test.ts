@@ -1,4 +1,7 @@
-/** Profiles, names, passwords and nameless registration, on both databases (rules B4, C6a, D1, D3, D8, D9). */
+/**
+ * Profiles, names, passwords and nameless registration, on both databases (rules B4, C6a, D1, D3,
+ * D8, D9).
+ */
 import {
   type Answer,
   type Api,

@@ -76,7 +76,10 @@ export class GatewayClient implements Disposable {
   readonly frames: GatewayFrame[] = []
   /** Number of WebSocket pings so far. */
   pings = 0
-  /** The fault of the first frame that breaks the contract; null: all keep it. Waits and calls fail with it. */
+  /**
+   * The fault of the first frame that breaks the contract; null: all keep it. Waits and calls fail
+   * with it.
+   */
   fault: string | null = null
   /** Null while the connection lives. */
   ended: GatewayClose | null = null

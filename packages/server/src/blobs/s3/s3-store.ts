@@ -28,8 +28,9 @@ import { element, elements } from './xml.js'
 const removedAtOnce = 100
 
 /**
- * Stores blobs as objects of one bucket of a store that speaks S3. A blob is sent once it is complete, in one request whose checksum the
- * store verifies: a broken upload leaves no object and no parts. The limit of a blob is therefore the 5 GiB of one S3 request.
+ * Stores blobs as objects of one bucket of a store that speaks S3. A blob is sent once it is
+ * complete, in one request whose checksum the store verifies: a broken upload leaves no object and
+ * no parts. The limit of a blob is therefore the 5 GiB of one S3 request.
  */
 export class S3Store implements BlobStore {
   readonly kind = 's3'
@@ -151,7 +152,8 @@ export class S3Store implements BlobStore {
       const headers = { 'content-type': contentType }
       await this.#client.text({ method: 'PUT', key: name, headers, body })
     } catch (error) {
-      // The store may have the object all the same. When this request fails too, `hermod check` finds the object.
+      // The store may have the object all the same. When this request fails too, `hermod check`
+      // finds the object.
       await this.#client.text({ method: 'DELETE', key: name }).catch(() => {})
       throw error
     }

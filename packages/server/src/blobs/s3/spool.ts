@@ -21,8 +21,8 @@ export interface SpooledBody extends StoredBlob {
 }
 
 /**
- * Keeps bodies in files until they are complete. A store gets nothing of a body that breaks off or is too large, slow clients take no
- * memory, and sending can be repeated.
+ * Keeps bodies in files until they are complete. A store gets nothing of a body that breaks off or
+ * is too large, slow clients take no memory, and sending can be repeated.
  */
 export class Spool {
   readonly #memory: Memory = { bytes: 0 }

@@ -9,7 +9,8 @@ export interface Expectation {
 }
 
 /**
- * Yields the bytes of an answer, the last chunk only when all of them were right: a reader never takes wrong bytes for the whole.
+ * Yields the bytes of an answer, the last chunk only when all of them were right: a reader never
+ * takes wrong bytes for the whole.
  *
  * @throws BlobError damaged, unavailable
  */

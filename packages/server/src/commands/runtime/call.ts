@@ -43,8 +43,9 @@ const maxSilenceMs = 600_000
 const maxConnectMs = 5000
 
 /**
- * The socket on which a running server serves the operator operations to callers that may open it. Relative to the working folder when that is
- * shorter, because a socket's path has room for about a hundred bytes.
+ * The socket on which a running server serves the operator operations to callers that may open it.
+ * Relative to the working folder when that is shorter, because a socket's path has room for about a
+ * hundred bytes.
  */
 export function controlSocketPath(dataDir: string): string {
   const absolute = join(dataDir, 'control.sock')

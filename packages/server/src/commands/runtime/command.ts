@@ -1,4 +1,7 @@
-/** The shared parts of the subcommands: dependencies, common options, and the call of an operator operation. */
+/**
+ * The shared parts of the subcommands: dependencies, common options, and the call of an operator
+ * operation.
+ */
 import type { Readable, Writable } from 'node:stream'
 import type { Operation } from '@hermod/protocol'
 import { type Command, InvalidArgumentError, Option } from 'commander'

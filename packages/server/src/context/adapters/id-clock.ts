@@ -7,7 +7,10 @@ import type { Logger } from '../../observability/log.js'
 const endMs = Date.UTC(2080, 0, 1)
 const farAheadMs = 5 * minuteMs
 
-/** The clock that IDs are issued by. It refuses times at which a clock is surely wrong, before IDs are reserved for them (rule E3). */
+/**
+ * The clock that IDs are issued by. It refuses times at which a clock is surely wrong, before IDs
+ * are reserved for them (rule E3).
+ */
 export class IdClock implements Clock {
   #isRefused = false
 
@@ -30,7 +33,10 @@ export class IdClock implements Clock {
     return clockRefusal(this.clock.now())
   }
 
-  /** Warns at the start when IDs are reserved for times to come. @param newestMs the last of them, null for none */
+  /**
+   * Warns at the start when IDs are reserved for times to come.
+   * @param newestMs the last of them, null for none
+   */
   reportLead(newestMs: number | null): void {
     const leadMs = newestMs === null ? 0 : newestMs - this.clock.now()
     if (leadMs > farAheadMs)

@@ -21,7 +21,8 @@ export class NodesRunningError extends Error {
 }
 
 /**
- * Gives the database a new epoch, with no node running: devices then drop what they have stored and sync from the start.
+ * Gives the database a new epoch, with no node running: devices then drop what they have stored and
+ * sync from the start.
  * @returns the new epoch
  * @throws FolderLockedError, NodesRunningError
  */

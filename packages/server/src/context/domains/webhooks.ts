@@ -34,7 +34,10 @@ export interface CreateWebhooksOptions {
 
 /** Leases of a database of one process are renewed rarely: each renewal is a commit. */
 const embeddedLeaseMs = 10 * minuteMs
-/** Time in which requests to endpoints may end when the service stops; then they are ended and repeated later. */
+/**
+ * Time in which requests to endpoints may end when the service stops; then they are ended and
+ * repeated later.
+ */
 const maxGraceMs = 2_000
 /** Names of one application that are looked up at once. */
 const maxLookUps = 4

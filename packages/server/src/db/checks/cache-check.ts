@@ -19,11 +19,13 @@ export interface StatementRunner {
 }
 
 /**
- * Makes forgotten invalidations errors: a transaction that has changed the source of a cache must have registered an invalidation of that
- * cache. For development and tests; without it transactions are not watched.
+ * Makes forgotten invalidations errors: a transaction that has changed the source of a cache must
+ * have registered an invalidation of that cache. For development and tests; without it transactions
+ * are not watched.
  *
- * The check does not see procedures on the writer's thread. On PostgreSQL a procedure is an ordinary transaction that cannot register
- * anything, so a procedure that writes the source of a cache always fails there.
+ * The check does not see procedures on the writer's thread. On PostgreSQL a procedure is an
+ * ordinary transaction that cannot register anything, so a procedure that writes the source of a
+ * cache always fails there.
  */
 export class CacheCheck {
   readonly #caches: CheckedCache[] = []

@@ -8,8 +8,9 @@ export interface WatchedStatements {
 }
 
 /**
- * Makes a commit before all statements are awaited an error: their results are lost, and the rest is committed although one may fail. For
- * development and tests; without it transactions are not watched.
+ * Makes a commit before all statements are awaited an error: their results are lost, and the rest
+ * is committed although one may fail. For development and tests; without it transactions are not
+ * watched.
  *
  * @param runner of one transaction, which is watched from now on
  */

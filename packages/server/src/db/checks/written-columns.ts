@@ -30,7 +30,10 @@ export class KnownWrites {
   }
 }
 
-/** Finds the writes in a statement of ours, built or by hand: keywords are in lower case and texts are parameters. */
+/**
+ * Finds the writes in a statement of ours, built or by hand: keywords are in lower case and texts
+ * are parameters.
+ */
 export function writesOf(sql: string): Write[] {
   return [
     ...[...sql.matchAll(insert)].flatMap(({ 1: table = '', 2: list = '', index, 0: text }) => {

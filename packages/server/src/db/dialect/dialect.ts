@@ -54,8 +54,8 @@ export interface BulkUpdate {
 }
 
 /**
- * Appends rows to a log with dense positions in each app. The heads hold the last position of each app, and stay locked until the
- * transaction ends.
+ * Appends rows to a log with dense positions in each app. The heads hold the last position of each
+ * app, and stay locked until the transaction ends.
  */
 export interface BulkAppend {
   /** Moves the heads; returns app_id and position. */
@@ -69,8 +69,9 @@ export interface BulkAppend {
 export type Bulk = BulkInsert | BulkSelect | BulkUpdate | BulkDelete
 
 /**
- * A statement that is run for many rows at once: where the database is reached by a function call, once per row through one prepared
- * statement; where it is reached over a socket, as one statement over arrays. The SQL text never depends on the number of rows.
+ * A statement that is run for many rows at once: where the database is reached by a function call,
+ * once per row through one prepared statement; where it is reached over a socket, as one statement
+ * over arrays. The SQL text never depends on the number of rows.
  */
 export interface BulkStatement {
   readonly sql: string
@@ -121,7 +122,10 @@ export interface SqlDialect {
   readonly onConnection?: (listener: () => void) => void
   /** Runs long reads without delaying others; opened for one of them and closed after it. */
   readonly longReads?: KyselyDialect
-  /** Runs changes of the schema, without a deadline; opened for one run and closed after it. Default: `writes`. */
+  /**
+   * Runs changes of the schema, without a deadline; opened for one run and closed after it.
+   * Default: `writes`.
+   */
   readonly longWrites?: KyselyDialect
   /** Statements that prepare a transaction for long reads. */
   readonly longReadSettings?: readonly string[]
@@ -131,11 +135,17 @@ export interface SqlDialect {
   readonly numbersParameters: boolean
   /** The number of message batches that may run at once. */
   readonly concurrentBatches: number
-  /** The users that background work handles in one transaction; few on a database where messages wait for it. */
+  /**
+   * The users that background work handles in one transaction; few on a database where messages
+   * wait for it.
+   */
   readonly usersPerTransaction: number
   /** Appended to CREATE TABLE for tables that are read and written by their primary key only. */
   readonly clusteredTable: string
-  /** Ends the definition of a table with rows that change after they were written; '' where that costs nothing. */
+  /**
+   * Ends the definition of a table with rows that change after they were written; '' where that
+   * costs nothing.
+   */
   readonly roomForChanges: string
   /** Selects the `name` of each table at the place of the service's own, without those of extensions. */
   readonly listTables: string
@@ -148,7 +158,10 @@ export interface SqlDialect {
   bulk(statement: Bulk): BulkStatement
   /** Appends in one statement; without it the append takes one for the heads and one for the rows. */
   readonly bulkAppend?: (statement: BulkAppend) => AppendStatement
-  /** Runs a procedure on the writer's thread; without it procedures run in the calling thread. Several may run at once. */
+  /**
+   * Runs a procedure on the writer's thread; without it procedures run in the calling thread.
+   * Several may run at once.
+   */
   readonly runProcedure?: (call: ProcedureCall) => Promise<unknown>
   /** The statistics of checkpoints, if the service runs them. */
   readonly checkpoints?: () => CheckpointStatistics

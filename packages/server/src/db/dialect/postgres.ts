@@ -34,7 +34,11 @@ const retryableCodes = new Set([
 const lockNotAvailable = '55P03'
 const uniqueViolation = '23505'
 const checkViolation = '23514'
-/** Classes: connection exception, login refused, no such database, insufficient resources, operator intervention, system error; and a server that only reads, or has closed an idle transaction, and locks that are not given. */
+/**
+ * Classes: connection exception, login refused, no such database, insufficient resources, operator
+ * intervention, system error; and a server that only reads, or has closed an idle transaction, and
+ * locks that are not given.
+ */
 const unavailableClasses = /^(08|28|3D|53|57|58|XX|25006|25P03|25P04|55P03)/
 const unavailableErrno = new Set([
   'ECONNREFUSED',
@@ -101,7 +105,8 @@ export function postgresDialect(options: PostgresOptions): SqlDialect {
     concurrentBatches: 2,
     usersPerTransaction: 60,
     clusteredTable: '',
-    // A row that stays on its page is changed without its indexes: https://www.postgresql.org/docs/15/storage-hot.html
+    // A row that stays on its page is changed without its indexes:
+    // https://www.postgresql.org/docs/15/storage-hot.html
     roomForChanges: 'with (fillfactor = 50)',
     listTables,
     findProblem: async (db) => {

@@ -19,7 +19,10 @@ export interface CheckpointThreads {
   sync(descriptor: number): Promise<void>
   /** Copies the already copied part of the log once more and syncs, while the writer stands still. */
   copyAgain(descriptor: number): Promise<void>
-  /** Runs a passive checkpoint on the writer's connection, between two transactions, so that nothing is written during it. */
+  /**
+   * Runs a passive checkpoint on the writer's connection, between two transactions, so that nothing
+   * is written during it.
+   */
   finish(): Promise<CheckpointState>
   /** Ends the thread of `pass` and `sync`, if it runs. */
   close(): Promise<void>
@@ -29,15 +32,15 @@ export interface CheckpointLimits {
   /** The time from a write to a look at the log. */
   readonly everyMs: number
   /**
-   * The size at which passes begin: the larger the log, the more writes of a page are copied once. The last connection copies a smaller
-   * log when it closes.
+   * The size at which passes begin: the larger the log, the more writes of a page are copied once.
+   * The last connection copies a smaller log when it closes.
    */
   readonly restartFrames: number
   /** The most frames that are left to the writer, which stands still while it copies them. */
   readonly lastFrames: number
   /**
-   * The size at which the writer stops until all is copied, when passes do not catch up with it. A reader that makes the log larger is
-   * reported, and the file returns to this size.
+   * The size at which the writer stops until all is copied, when passes do not catch up with it. A
+   * reader that makes the log larger is reported, and the file returns to this size.
    */
   readonly forceFrames: number
 }
@@ -69,7 +72,10 @@ export interface CheckpointerOptions {
   readonly threads: CheckpointThreads
   readonly limits?: Partial<CheckpointLimits>
   readonly onError: (error: unknown) => void
-  /** A reader keeps the log from restarting. Called when it reaches `forceFrames`, and whenever it has doubled since. */
+  /**
+   * A reader keeps the log from restarting. Called when it reaches `forceFrames`, and whenever it
+   * has doubled since.
+   */
   readonly onHeld: (walBytes: number) => void
 }
 
@@ -79,13 +85,14 @@ const passesMax = 10
 const retryMsMax = 5_000
 
 /**
- * Runs checkpoints in steps while the writer continues. A passive checkpoint blocks no connection, but the log restarts only when all of
- * it is in the database file. Under load that moment never comes: each pass leaves the frames that were written during it. So passes
- * follow each other, each shorter than the last, until the writer copies the short rest itself within milliseconds; its next transaction
- * restarts the log.
+ * Runs checkpoints in steps while the writer continues. A passive checkpoint blocks no connection,
+ * but the log restarts only when all of it is in the database file. Under load that moment never
+ * comes: each pass leaves the frames that were written during it. So passes follow each other, each
+ * shorter than the last, until the writer copies the short rest itself within milliseconds; its
+ * next transaction restarts the log.
  *
- * SQLite does not sync the database file after a pass during which the writer went on, so that is done here: otherwise the writer would
- * have to wait for all of it in the end.
+ * SQLite does not sync the database file after a pass during which the writer went on, so that is
+ * done here: otherwise the writer would have to wait for all of it in the end.
  */
 export class Checkpointer {
   readonly #path: string
@@ -143,7 +150,8 @@ export class Checkpointer {
   }
 
   /**
-   * Called after the last connection is closed: closing any descriptor of a file releases all locks that the process holds on it.
+   * Called after the last connection is closed: closing any descriptor of a file releases all locks
+   * that the process holds on it.
    */
   release(): void {
     if (this.#descriptor !== undefined) closeSync(this.#descriptor)
@@ -177,7 +185,10 @@ export class Checkpointer {
     }
   }
 
-  /** The file of the log never becomes smaller than that while the database is open, so this stays true once it is. */
+  /**
+   * The file of the log never becomes smaller than that while the database is open, so this stays
+   * true once it is.
+   */
   #isNeeded(): boolean {
     const log = statSync(`${this.#path}-wal`, { throwIfNoEntry: false })
     this.#figures.walFileBytes = log?.size ?? 0

@@ -17,8 +17,8 @@ export class CompactionError extends Error {
 const copies = 2
 
 /**
- * Rewrites the file of an embedded database without its unused space. No other process may have it open. Killed in
- * between it leaves the database as it was.
+ * Rewrites the file of an embedded database without its unused space. No other process may have it
+ * open. Killed in between it leaves the database as it was.
  * @throws CompactionError when there is no such file, or too little room on its disk
  */
 export function compactSqlite(path: string): Compaction {

@@ -17,8 +17,9 @@ const rowsPerOwner = 100
 const rowsPerPair = 10
 
 /**
- * Writes statistics of a large app for the planner before the tables have rows. Without statistics SQLite assumes ten rows of a table in
- * an app, and walks all of them instead of using an index. `ANALYZE` replaces them.
+ * Writes statistics of a large app for the planner before the tables have rows. Without statistics
+ * SQLite assumes ten rows of a table in an app, and walks all of them instead of using an index.
+ * `ANALYZE` replaces them.
  */
 export async function seedStatistics(db: Kysely<never>): Promise<void> {
   const found = await sql<IndexRow>`

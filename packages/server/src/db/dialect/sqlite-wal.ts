@@ -7,12 +7,12 @@ const frameHeadBytes = 24
 const pageSizeAt = 8
 
 /**
- * Copies pages from the write-ahead log into the database file again and syncs it. After a failed sync another sync is not enough: the
- * system may count pages as written that it could not write.
+ * Copies pages from the write-ahead log into the database file again and syncs it. After a failed
+ * sync another sync is not enough: the system may count pages as written that it could not write.
  *
- * It copies only pages that a checkpoint has copied already, so no reader sees a change. It runs on the writer's thread between two
- * transactions, so that the log stays as it is. A log that restarted since the sync has no copied pages: SQLite syncs the file before it
- * restarts the log.
+ * It copies only pages that a checkpoint has copied already, so no reader sees a change. It runs on
+ * the writer's thread between two transactions, so that the log stays as it is. A log that
+ * restarted since the sync has no copied pages: SQLite syncs the file before it restarts the log.
  *
  * @param descriptor of the database file
  */

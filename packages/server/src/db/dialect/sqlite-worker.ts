@@ -1,6 +1,7 @@
 /**
- * The thread of a connection to the embedded database: a commit or a long read waits for the disk here and not in the event loop that
- * answers calls. A request is a statement, a statement over many rows, a procedure, or a sync; answers return in order.
+ * The thread of a connection to the embedded database: a commit or a long read waits for the disk
+ * here and not in the event loop that answers calls. A request is a statement, a statement over
+ * many rows, a procedure, or a sync; answers return in order.
  */
 import { fsyncSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
@@ -102,7 +103,10 @@ function runAll({ sql, rows: sets }: StatementRequest): Rows {
   return { columns, rows, changes }
 }
 
-/** Refuses statements after a failure with which SQLite ended the transaction: they must not be stored alone. */
+/**
+ * Refuses statements after a failure with which SQLite ended the transaction: they must not be
+ * stored alone.
+ */
 function runInTransaction(request: StatementRequest): Rows {
   const { sql } = request
   if (sql === 'commit' || sql === 'rollback') isBegun = false
@@ -147,7 +151,8 @@ async function runProcedure({ module, name, input }: ProcedureCall): Promise<unk
   }
 }
 
-// Loaded now, so that no call waits for reading files: the thread pool may be busy, or all descriptors in use.
+// Loaded now, so that no call waits for reading files: the thread pool may be busy, or all
+// descriptors in use.
 await Promise.all(known.map(load))
 
 parentPort?.on('message', (request: WorkerRequest) => {

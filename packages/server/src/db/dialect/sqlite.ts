@@ -28,7 +28,10 @@ import { seedStatistics } from './sqlite-statistics.js'
 import type { WorkerOptions, WorkerRequest, WorkerResponse } from './sqlite-worker.js'
 
 const readerCacheKiB = 32 * 1024
-/** After a page split SQLite visits every page of the cache at the commit, so a larger one costs the writer more than it saves. */
+/**
+ * After a page split SQLite visits every page of the cache at the commit, so a larger one costs the
+ * writer more than it saves.
+ */
 const writerCacheKiB = 16 * 1024
 
 const openPragmas = ['busy_timeout = 10000', 'foreign_keys = on', 'trusted_schema = off']
@@ -87,8 +90,9 @@ export interface SqliteOptions {
 }
 
 /**
- * The embedded database: one writer on its own thread, and reads on the calling thread, where a read from the page cache is cheaper than
- * a hop between threads. WAL lets both run at once; a read sees every transaction that was committed before it began.
+ * The embedded database: one writer on its own thread, and reads on the calling thread, where a
+ * read from the page cache is cheaper than a hop between threads. WAL lets both run at once; a read
+ * sees every transaction that was committed before it began.
  */
 export function sqliteDialect(
   path: string,
@@ -186,7 +190,8 @@ abstract class TransactionDriver implements Driver {
     try {
       await connection.executeQuery(CompiledQuery.raw('rollback'))
     } catch (error) {
-      // After some failures (disk full, input/output error) SQLite has already rolled back, and no transaction is open.
+      // After some failures (disk full, input/output error) SQLite has already rolled back, and no
+      // transaction is open.
       if (!/no transaction is active/.test((error as Error).message)) throw error
     }
   }
@@ -347,7 +352,8 @@ class ThreadConnection implements DatabaseConnection {
             pragmas: pragmas.map((pragma) => `pragma ${pragma}`),
             procedures: procedures.map(({ module, name }) => ({ module, name })),
           } satisfies WorkerOptions,
-          // The thread has statements and one batch of rows, so small heaps are enough and keep the process small.
+          // The thread has statements and one batch of rows, so small heaps are enough and keep the
+          // process small.
           resourceLimits: { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 256 },
         }),
       failure: (cause: (Error & { errcode?: number }) | null) =>

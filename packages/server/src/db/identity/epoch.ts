@@ -9,8 +9,8 @@ export interface EpochOptions {
 }
 
 /**
- * The epoch of the database as this node knows it. It is read at the start and after each new connection to PostgreSQL, since a
- * database can only be replaced while its connections are lost.
+ * The epoch of the database as this node knows it. It is read at the start and after each new
+ * connection to PostgreSQL, since a database can only be replaced while its connections are lost.
  */
 export class Epoch {
   readonly #listeners = new Set<(epoch: string) => void>()
@@ -38,7 +38,10 @@ export class Epoch {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Reads the epoch again. Requests during a read make one more read. A failed read is left to the next connection. */
+  /**
+   * Reads the epoch again. Requests during a read make one more read. A failed read is left to the
+   * next connection.
+   */
   compare(): Promise<void> {
     this.#isStale = true
     this.#reading ??= this.#read().finally(() => {

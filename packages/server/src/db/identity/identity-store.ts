@@ -12,7 +12,10 @@ export class IdentityStore {
     return epoch
   }
 
-  /** Counts the connections of nodes and commands to PostgreSQL without this one; 0 for the embedded database, which has a lock. */
+  /**
+   * Counts the connections of nodes and commands to PostgreSQL without this one; 0 for the embedded
+   * database, which has a lock.
+   */
   async countOtherConnections(tx: Tx): Promise<number> {
     if (!tx.hasRowLocks) return 0
     const { rows } = await sql<{ count: number }>`select count(*) as count from pg_stat_activity
@@ -22,7 +25,10 @@ export class IdentityStore {
     return rows[0]?.count ?? 0
   }
 
-  /** Begins a new history: clients drop what they have stored and sync from the start. @returns the new epoch */
+  /**
+   * Begins a new history: clients drop what they have stored and sync from the start.
+   * @returns the new epoch
+   */
   async renew(tx: Tx): Promise<string> {
     const epoch = randomUUID()
     await tx.updateTable('database_identity').set({ epoch }).execute()

@@ -39,12 +39,14 @@ function roomOf(table: string, { roomForChanges }: SqlDialect): string {
 
 // The column types are read alike by both engines: SQLite takes `bigint` and `smallint` as integers.
 //
-// A conversation's row has the marks of both parties, so that a send, which moves the sender's mark, writes one row and page for both.
-// The marks of a group's members are in their rows; its conversation's row says how far the furthest reader has read (low) and how far
-// anybody else has (high), which is all that the senders are shown.
-// Messages are kept in the order of their key, so that a page of history is a page or two of the database and not one for every
-// message. Transaction IDs come first in the key of their table because clients make them from clocks and counters, so that new ones of
-// all senders end up on few pages; an index for their expiry would cost every send.
+// A conversation's row has the marks of both parties, so that a send, which moves the sender's
+// mark, writes one row and page for both. The marks of a group's members are in their rows; its
+// conversation's row says how far the furthest reader has read (low) and how far anybody else has
+// (high), which is all that the senders are shown. Messages are kept in the order of their key, so
+// that a page of history is a page or two of the database and not one for every message.
+// Transaction IDs come first in the key of their table because clients make them from clocks and
+// counters, so that new ones of all senders end up on few pages; an index for their expiry would
+// cost every send.
 const rowTables = {
   apps: `
     app_id text primary key not null,
@@ -657,7 +659,8 @@ const indexes = [
   'create index user_tokens_user on user_tokens (app_id, user_id)',
   'create index user_tokens_expiry on user_tokens (expires_at)',
   'create index push_tags_tag on push_tags (app_id, tag, user_id)',
-  // Push tokens have one owner, so they are looked up at each change. A partial index would not serve a parameter.
+  // Push tokens have one owner, so they are looked up at each change. A partial index would not
+  // serve a parameter.
   'create index devices_push_token on devices (app_id, push_token)',
   'create index user_settings_push_token on user_settings (app_id, push_token)',
   'create index silent_push_bindings_token on silent_push_bindings (app_id, device_token)',
@@ -672,8 +675,8 @@ const indexes = [
   'create index contacts_peer on contacts (app_id, peer_id)',
   'create index contacts_blocked on contacts (app_id, user_id) where is_blocked = 1',
   'create index contacts_unasked on contacts (app_id, user_id) where is_unasked = 1',
-  // The three indexes of this name have an expression, so that a page of one owner has no other index that finds it, and no statistics
-  // to choose by (decision 026).
+  // The three indexes of this name have an expression, so that a page of one owner has no other
+  // index that finds it, and no statistics to choose by (decision 026).
   'create index contact_requests_newest on contact_requests (app_id, (user_id + 0), created_at, applicant_id)',
   'create index contact_requests_changed on contact_requests (app_id, user_id, updated_at)',
   'create index contact_requests_applicant on contact_requests (app_id, applicant_id)',

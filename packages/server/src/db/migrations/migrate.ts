@@ -8,10 +8,16 @@ import { schemaNumber, schemaProblem } from './schema-state.js'
 /** By name, such as `002-devices`. */
 export type Migrations = Readonly<Record<string, Migration>>
 
-/** The migrations after the first one. Until 0.1.0 there are none: a change of the schema changes the first one. */
+/**
+ * The migrations after the first one. Until 0.1.0 there are none: a change of the schema changes
+ * the first one.
+ */
 const laterMigrations: Migrations = {}
 
-/** The name of the first migration has a hash of its statements, by which a database of another build is told apart. */
+/**
+ * The name of the first migration has a hash of its statements, by which a database of another
+ * build is told apart.
+ */
 function allMigrations(dialect: SqlDialect, later: Migrations): Record<string, Migration> {
   const text = initialStatements(dialect).join('\n')
   const hash = createHash('sha256').update(text).digest('hex').slice(0, 12)
@@ -23,11 +29,13 @@ async function migrator(
   db: Queryable,
   later: Migrations,
 ): Promise<Migrator> {
-  // Kysely takes a lock of the database for the whole run, so nodes that start together migrate once and the others wait.
+  // Kysely takes a lock of the database for the whole run, so nodes that start together migrate
+  // once and the others wait.
   return new Migrator({
     db,
     provider: { getMigrations: async () => allMigrations(dialect, later) },
-    // The order of the list is that of the clock, which may have been wrong; findSchemaProblem checks the names.
+    // The order of the list is that of the clock, which may have been wrong; findSchemaProblem
+    // checks the names.
     allowUnorderedMigrations: true,
     ...(dialect.name === 'postgres' && { migrationTableSchema: await currentSchema(db) }),
   })

@@ -174,7 +174,10 @@ export class Dispatcher {
     }
   }
 
-  /** Leaves out users who have left the group of a conversation, such as a sender who had asked its members for receipts. */
+  /**
+   * Leaves out users who have left the group of a conversation, such as a sender who had asked its
+   * members for receipts.
+   */
   #readersAmong(
     sessions: readonly Session[],
     conversation: EventConversation | null,

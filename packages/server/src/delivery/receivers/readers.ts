@@ -43,8 +43,9 @@ const noSessions: readonly Session[] = []
 const noGroups: ReadonlySet<Int64> = new Set()
 
 /**
- * The connected users of an app and their memberships, exact as of the event that delivery has begun last. Lists of sessions are never
- * changed, only replaced, so a fan-out keeps the list with which it began.
+ * The connected users of an app and their memberships, exact as of the event that delivery has
+ * begun last. Lists of sessions are never changed, only replaced, so a fan-out keeps the list with
+ * which it began.
  */
 export class Readers {
   readonly #readers = new Map<Int64, ConnectedReader>()
@@ -60,7 +61,10 @@ export class Readers {
     return count
   }
 
-  /** Adds a user, or replaces the memberships of one. @param events group events that came while they were read, in order */
+  /**
+   * Adds a user, or replaces the memberships of one.
+   * @param events group events that came while they were read, in order
+   */
   add(userId: Int64, loaded: Omit<LoadedReader, 'barredAs'>, events: readonly GroupEvent[]): void {
     this.remove(userId)
     const { memberships, broadcastsAfter } = loaded
@@ -154,7 +158,10 @@ export class Readers {
     return group ? this.#list(group, ({ role }) => role >= memberRole.admin) : noSessions
   }
 
-  /** Splits {@link receiving} by whether the member may see a message that may be older than the membership. */
+  /**
+   * Splits {@link receiving} by whether the member may see a message that may be older than the
+   * membership.
+   */
   receivingOlder(groupId: Int64, messageId: Int64): SplitReceivers {
     const group = this.#groups.get(groupId)
     const isOlder = ({ joinedMessageId }: ConnectedMember) => messageId <= joinedMessageId

@@ -7,7 +7,10 @@ export interface FanOut {
   readonly lane: string | null
   readonly receivers: readonly Session[]
   readonly frames: Frames
-  /** True: sessions that cannot receive now have missed nothing, and the fan-out is dropped when many wait. */
+  /**
+   * True: sessions that cannot receive now have missed nothing, and the fan-out is dropped when
+   * many wait.
+   */
   readonly isTransient?: boolean
   /** Called once all receivers are done. */
   ended(): void
@@ -44,8 +47,8 @@ const maxWaitingTransient = 16
 const maxWaitingBytes = 64 * 2 ** 20
 
 /**
- * Writes frames to many sessions in slices of the event loop. Lanes take turns, so a small fan-out overtakes a large one of another lane;
- * order is kept within a lane.
+ * Writes frames to many sessions in slices of the event loop. Lanes take turns, so a small fan-out
+ * overtakes a large one of another lane; order is kept within a lane.
  */
 export class FanOuts {
   readonly #lanes = new Map<string, Job[]>()

@@ -7,7 +7,10 @@ export function encodeEvent(kind: string, data: unknown, change?: number): Buffe
   return textFrame(`{"event":"${kind}","data":${JSON.stringify(data)}${number}}`)
 }
 
-/** Frames of one write. Users who may see more than the other receivers have a frame of their own, which they may share. */
+/**
+ * Frames of one write. Users who may see more than the other receivers have a frame of their own,
+ * which they may share.
+ */
 export interface Frames {
   readonly all: Buffer
   /** By user, where they differ. */

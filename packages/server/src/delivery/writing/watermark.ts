@@ -32,7 +32,10 @@ export class Watermark {
     this.#begun = { epoch: this.#begun.epoch, position, time }
   }
 
-  /** Holds the watermark below the row that was begun last. @returns a function that ends the hold; called once */
+  /**
+   * Holds the watermark below the row that was begun last.
+   * @returns a function that ends the hold; called once
+   */
   hold(): () => void {
     const { position } = this.#begun
     const held = this.#held.get(position) ?? { count: 0, before: this.#before }

@@ -148,7 +148,10 @@ export class AppService {
     return secrets.openFileLinkKey(app)
   }
 
-  /** Ends all addresses of files of the app: here at once, on other nodes within a second. @throws AppError app_not_found */
+  /**
+   * Ends all addresses of files of the app: here at once, on other nodes within a second.
+   * @throws AppError app_not_found
+   */
   async renewFileLinkKey(appId: string): Promise<void> {
     const { database, store, secrets } = this.options
     await database.transaction(async (tx) => {

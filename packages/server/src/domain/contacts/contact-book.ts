@@ -39,7 +39,8 @@ export class ContactBook {
   /**
    * Makes locked users contacts and settles their open contact requests.
    *
-   * @param peers distinct; `alias` is the user's own name for the peer and `aliasOfUser` the peer's for the user, '' keeps the present one;
+   * @param peers distinct; `alias` is the user's own name for the peer and `aliasOfUser` the peer's
+   * for the user, '' keeps the present one;
    *   `isUnasked` true when the user alone has made the contact
    * @throws AppError contact_limit_reached; then no row was written
    */
@@ -81,8 +82,10 @@ export class ContactBook {
   }
 
   /**
-   * Makes a new user, who has no contacts yet, a contact of the peer or sends the peer a request, as the peer's settings demand.
-   * @throws AppError user_not_found, user_deleted, contact_limit_reached, contact_requests_refused, wrong_auth_answer
+   * Makes a new user, who has no contacts yet, a contact of the peer or sends the peer a request,
+   * as the peer's settings demand.
+   * @throws AppError user_not_found, user_deleted, contact_limit_reached, contact_requests_refused,
+   * wrong_auth_answer
    */
   async request(tx: Tx, appId: string, userId: Int64, peerId: Int64): Promise<void> {
     const users = await this.lockForUpdate(tx, appId, [userId, peerId])
@@ -97,8 +100,9 @@ export class ContactBook {
   }
 
   /**
-   * Tests whether a contact that the user makes is unasked: auth_mode asks the peer nothing, and the peer has not written to the user. What
-   * was written before the two were separated does not count.
+   * Tests whether a contact that the user makes is unasked: auth_mode asks the peer nothing, and
+   * the peer has not written to the user. What was written before the two were separated does not
+   * count.
    * @param theirs the relation as the peer has it
    */
   async isUnasked(

@@ -21,7 +21,10 @@ export interface ContactSide {
 export interface Contact {
   readonly state: number
   readonly isBlocked: boolean
-  /** True for a contact that the other user alone has made: the user has not written to it, accepted or edited it. */
+  /**
+   * True for a contact that the other user alone has made: the user has not written to it, accepted
+   * or edited it.
+   */
   readonly isUnasked: boolean
   readonly alias: string
   readonly ext: string
@@ -85,7 +88,10 @@ export function refusesStrangers(
   return byDefault === strangerChatDefault.reject
 }
 
-/** Tests whether a user who refuses strangers takes messages and additions to groups from the other one (rules E11, F4b). */
+/**
+ * Tests whether a user who refuses strangers takes messages and additions to groups from the other
+ * one (rules E11, F4b).
+ */
 export function isAcceptedContact({
   state,
   isUnasked,

@@ -52,7 +52,8 @@ export class ContactRequestService {
   constructor(private readonly options: ContactRequestServiceOptions) {}
 
   /**
-   * @throws AppError user_not_found, user_deleted, already_contact, in_block_list, contact_requests_refused, wrong_auth_answer,
+   * @throws AppError user_not_found, user_deleted, already_contact, in_block_list,
+   * contact_requests_refused, wrong_auth_answer,
    *   too_many_requests, contact_limit_reached, invalid_parameter
    */
   async apply(actor: ContactActor, request: NewContactRequest): Promise<void> {

@@ -162,7 +162,10 @@ export class ContactService {
     }
   }
 
-  /** Lists users as the actor sees them, in the given order and each once, without unknown and deleted ones. */
+  /**
+   * Lists users as the actor sees them, in the given order and each once, without unknown and
+   * deleted ones.
+   */
   async findMany(
     { appId, userId }: ContactActor,
     userIds: readonly Int64[],

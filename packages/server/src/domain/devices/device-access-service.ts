@@ -32,16 +32,19 @@ export interface DeviceAccessServiceOptions {
 }
 
 /**
- * Binds devices to push tokens, logs them out and removes them. Ended tokens stop working at once (rule C6), and the device gets no more
- * pushes (rule D6a). The actor is the user, or the system for an administrator.
+ * Binds devices to push tokens, logs them out and removes them. Ended tokens stop working at once
+ * (rule C6), and the device gets no more pushes (rule D6a). The actor is the user, or the system
+ * for an administrator.
  */
 export class DeviceAccessService {
   constructor(private readonly options: DeviceAccessServiceOptions) {}
 
   /**
-   * Binds a token to the device and unbinds it from any other device. A caller's token without a device belongs to this one from then on.
+   * Binds a token to the device and unbinds it from any other device. A caller's token without a
+   * device belongs to this one from then on.
    * @param tokenHash hash of the caller's token; null for an Admin token
-   * @throws AppError device_not_found, token_expired, invalid_parameter when the channel of a known certificate has tokens of another form
+   * @throws AppError device_not_found, token_expired, invalid_parameter when the channel of a known
+   * certificate has tokens of another form
    */
   async bindPushToken(
     device: DeviceKey,

@@ -39,10 +39,11 @@ export class DeviceConnections {
   constructor(private readonly options: DeviceConnectionsOptions) {}
 
   /**
-   * Returns the serial number of the device, which is created when it is new. Ties the token to it. Writes nothing for a known device, except
-   * once an hour and when the client has changed.
+   * Returns the serial number of the device, which is created when it is new. Ties the token to it.
+   * Writes nothing for a known device, except once an hour and when the client has changed.
    * @returns null when neither the client nor the token names a device
-   * @throws AppError no_permission when the token is tied to another device, token_expired when a concurrent call has ended it
+   * @throws AppError no_permission when the token is tied to another device, token_expired when a
+   * concurrent call has ended it
    */
   async connect(token: ConnectingToken, client: ConnectingClient): Promise<number | null> {
     const { database, devices, tokens, clock } = this.options

@@ -121,7 +121,10 @@ export class DeviceService {
     await this.#delete(tx, device, actorId)
   }
 
-  /** Ends what logins gave to a device that {@link require} has locked: file credentials and pushes (rule D6a). */
+  /**
+   * Ends what logins gave to a device that {@link require} has locked: file credentials and pushes
+   * (rule D6a).
+   */
   async endLogin(tx: Tx, device: DeviceKey, at: number): Promise<void> {
     const { store, bindings } = this.options
     const { appId, userId, deviceSn } = device

@@ -4,7 +4,10 @@ import { stringifyJson } from '../../lib/json.js'
 /** Kinds of events of other systems: committed ones, and those about the endpoint itself. */
 export type LoggedKind = Exclude<EventKind, 'change.skipped'> | 'events.missed' | 'webhook.test'
 
-/** An event as webhooks and readers of the log get it; the body of a webhook has these members in snake case. */
+/**
+ * An event as webhooks and readers of the log get it; the body of a webhook has these members in
+ * snake case.
+ */
 export interface LoggedEvent {
   /** evt_<app>_<position>, for messages evt_<app>_<position>_<msg_id>; the same in every attempt. */
   readonly id: string

@@ -16,7 +16,10 @@ const keyPattern = /^(?:app|[gu]:(\d+)|d:(\d+):(\d+))$/
 export class LoggedEvents {
   constructor(private readonly messages: Reader) {}
 
-  /** Returns the events of a row in order. Those that other systems do not get are left out, and count for the places of the others. */
+  /**
+   * Returns the events of a row in order. Those that other systems do not get are left out, and
+   * count for the places of the others.
+   */
   async ofRow(appId: string, row: OutboxRow): Promise<LoggedEvent[]> {
     const events = await eventsOfRow(this.messages, appId, row)
     const last = events.findLastIndex(({ kind }) => kind !== 'change.skipped')
@@ -46,7 +49,10 @@ export class LoggedEvents {
     return kind === 'message.stored' ? this.messages.count(payload) : 1
   }
 
-  /** Returns a test of whether a row may have events with a key. Nothing is read, and only rows that name the IDs of the key are parsed. */
+  /**
+   * Returns a test of whether a row may have events with a key. Nothing is read, and only rows that
+   * name the IDs of the key are parsed.
+   */
   keyTest(key: string): (row: OutboxRow) => boolean {
     const ids = keyPattern
       .exec(key)
@@ -64,7 +70,10 @@ export class LoggedEvents {
     }
   }
 
-  /** Returns the payload of an event as it is stored while the event waits: of messages without their texts. */
+  /**
+   * Returns the payload of an event as it is stored while the event waits: of messages without
+   * their texts.
+   */
   toStored({ kind, payload }: Pick<LoggedEvent, 'kind' | 'payload'>): string {
     if (!isOfMessage(kind)) return stringifyJson(payload)
     const { actor_id = 0, user_ids = [], conversation, msg_id, seq } = payload

@@ -39,7 +39,10 @@ export interface FileCheckOptions {
 
 const rowsPerStep = 1_000
 
-/** Checks files against the blobs in the store, and recorded references against the texts that refer to files. */
+/**
+ * Checks files against the blobs in the store, and recorded references against the texts that refer
+ * to files.
+ */
 export class FileCheck {
   constructor(private readonly options: FileCheckOptions) {}
 
@@ -63,7 +66,10 @@ export class FileCheck {
     return { checked, faults: distinctFaults(faults) }
   }
 
-  /** Checks the blobs in the store. Files come and go during the walk, so a mismatch is checked a second time. */
+  /**
+   * Checks the blobs in the store. Files come and go during the walk, so a mismatch is checked a
+   * second time.
+   */
   async checkStore(limit: number): Promise<FileReport> {
     const { database, usage, blobs } = this.options
     const faults: FileFault[] = []

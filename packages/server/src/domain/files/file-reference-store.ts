@@ -94,7 +94,10 @@ export class FileReferenceStore {
     return rows.map(toReference)
   }
 
-  /** Lists at most `limit` references by file and referrer, after a reference. @param after null: from the first */
+  /**
+   * Lists at most `limit` references by file and referrer, after a reference.
+   * @param after null: from the first
+   */
   async list(
     db: Queryable,
     appId: string,

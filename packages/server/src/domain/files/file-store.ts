@@ -173,7 +173,11 @@ export class FileStore {
     )
   }
 
-  /** Lists at most `limit` files that were stored before an instant, the oldest first, after a place. @param after null: from the first */
+  /**
+   * Lists at most `limit` files that were stored before an instant, the oldest first, after a
+   * place.
+   * @param after null: from the first
+   */
   async listOldest(
     db: Queryable,
     appId: string,

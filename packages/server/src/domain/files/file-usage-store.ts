@@ -38,7 +38,8 @@ export class FileUsageStore {
   }
 
   /**
-   * Counts files that this transaction adds, or removes with negative numbers. The row stays locked until the transaction ends.
+   * Counts files that this transaction adds, or removes with negative numbers. The row stays locked
+   * until the transaction ends.
    * @returns the usage after the change
    */
   async add(tx: Tx, appId: string, { files, bytes }: UsedSpace): Promise<UsedSpace> {

@@ -71,7 +71,10 @@ export class OperatorFileService {
     return all.map((appId) => byApp.get(appId) ?? { appId, files: 0, bytes: 0 })
   }
 
-  /** Deletes a file in spite of its references; its address then answers file_not_found. @throws AppError app_not_found, file_not_found */
+  /**
+   * Deletes a file in spite of its references; its address then answers file_not_found.
+   * @throws AppError app_not_found, file_not_found
+   */
   async delete(key: FileKey): Promise<void> {
     await this.options.apps.get(key.appId)
     await this.options.removal.remove(key)

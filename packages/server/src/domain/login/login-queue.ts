@@ -5,7 +5,10 @@ import { networkOf } from '../../lib/limits/network.js'
 /** The kinds of queued work. Password changes, disabling and deletion count as logins. */
 export type LoginPurpose = 'login' | 'registration'
 
-/** The classes that are served in turn: logins and registrations of clients, and calls of app servers with an Admin token. */
+/**
+ * The classes that are served in turn: logins and registrations of clients, and calls of app
+ * servers with an Admin token.
+ */
 export const loginClasses = ['login', 'registration', 'admin'] as const
 export type LoginClass = (typeof loginClasses)[number]
 
@@ -26,7 +29,10 @@ export interface LoginRequest extends LoginCaller {
 export interface LoginQueueOptions {
   /** Works that run at once. */
   readonly parallel: number
-  /** Callers that may wait, half of them for logins and half for registrations. Callers with an Admin token do not count. */
+  /**
+   * Callers that may wait, half of them for logins and half for registrations. Callers with an
+   * Admin token do not count.
+   */
   readonly maxWaiting: number
   /** The same for the Admin tokens of one app. */
   readonly maxWaitingOfApp: number
@@ -38,10 +44,11 @@ const addressShare = 4
 const retryAfterSeconds = 2
 
 /**
- * The queues in which logins and registrations wait for a slow step: hashing the password, the most expensive call of an anonymous client,
- * and then the database. Each class has a bounded queue. The classes are served in turn, and within each class the client addresses or
- * apps, so that a flood from one of them delays the others by a few steps only. An app server registers and logs in hundreds of users, so
- * it has a separate bound, which a flood of clients cannot use up.
+ * The queues in which logins and registrations wait for a slow step: hashing the password, the most
+ * expensive call of an anonymous client, and then the database. Each class has a bounded queue. The
+ * classes are served in turn, and within each class the client addresses or apps, so that a flood
+ * from one of them delays the others by a few steps only. An app server registers and logs in
+ * hundreds of users, so it has a separate bound, which a flood of clients cannot use up.
  */
 export class LoginQueue {
   readonly #waiting: Readonly<Record<LoginClass, FairQueue<() => void>>> = {

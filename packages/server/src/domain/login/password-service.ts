@@ -54,7 +54,8 @@ export class PasswordService {
   /**
    * @param old.tokenHash of the token that stays; null: all end
    * @param old.actorId the user, or the system for an administrator
-   * @throws AppError invalid_parameter, password_incorrect, too_many_requests, user_not_found, user_deleted, unavailable
+   * @throws AppError invalid_parameter, password_incorrect, too_many_requests, user_not_found,
+   * user_deleted, unavailable
    */
   async change(
     change: PasswordChange,

@@ -78,7 +78,10 @@ const purgeSteps = 20
 /** The time for which an expired token answers that it has expired, and not that it is unknown. */
 const keptAfterExpiryMs = 30 * dayMs
 
-/** Logs users in and checks their tokens (rule C6). A token stops working at once here, within a second on other nodes. */
+/**
+ * Logs users in and checks their tokens (rule C6). A token stops working at once here, within a
+ * second on other nodes.
+ */
 export class TokenService {
   #unknownUserHash: Promise<string> | undefined
 
@@ -215,8 +218,8 @@ export class TokenService {
   }
 
   /**
-   * Ties the token to the device, unless it has one. Holds the token until the transaction ends, so that a call that ends it comes before
-   * or after.
+   * Ties the token to the device, unless it has one. Holds the token until the transaction ends, so
+   * that a call that ends it comes before or after.
    * @returns the serial number of the token's device
    * @throws AppError token_expired when a concurrent call has ended it
    */

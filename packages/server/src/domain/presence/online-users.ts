@@ -2,7 +2,10 @@ import type { Int64 } from '@hermod/protocol'
 import type { OnlineListener, SessionRegistry } from '../../sessions/registry.js'
 import type { UserKey } from '../users/user-model.js'
 
-/** The time for which a user is shown as online after the last device has left, so that a change of network shows nothing. */
+/**
+ * The time for which a user is shown as online after the last device has left, so that a change of
+ * network shows nothing.
+ */
 export const graceMs = 10_000
 
 export interface OnlineUsersOptions {
@@ -11,7 +14,10 @@ export interface OnlineUsersOptions {
   readonly now: () => number
 }
 
-/** The users who are shown as online: those with a connected device, and those who had one a moment ago (rule E15). */
+/**
+ * The users who are shown as online: those with a connected device, and those who had one a moment
+ * ago (rule E15).
+ */
 export class OnlineUsers implements Pick<OnlineListener, 'wentOnline' | 'wentOffline'> {
   /** When the last device of a user has left, in the order in which they left. */
   readonly #left = new Map<string, UserKey & { readonly at: number }>()

@@ -67,7 +67,8 @@ export class PresenceService implements OnlineListener {
   }
 
   /**
-   * Replaces the users that a session follows. Only the user itself and contacts stay in the list; a call that fails leaves none.
+   * Replaces the users that a session follows. Only the user itself and contacts stay in the list;
+   * a call that fails leaves none.
    * @returns the states of all in the order of the list, each user once
    * @throws AppError too_many_requests when the lists of the user have too many different users
    */

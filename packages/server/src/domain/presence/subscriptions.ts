@@ -59,7 +59,10 @@ export class Subscriptions {
     return this.#apps.get(appId)?.byFollowed.get(userId) ?? []
   }
 
-  /** Adds the list of a session, in place of its former one. Users that no other list of the follower has are invisible at first. */
+  /**
+   * Adds the list of a session, in place of its former one. Users that no other list of the
+   * follower has are invisible at first.
+   */
   replace(session: Session, userIds: readonly Int64[]): PresenceList {
     this.delete(session)
     const { appId, userId } = session

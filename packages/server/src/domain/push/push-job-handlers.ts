@@ -4,9 +4,15 @@ import type { PageWriter } from './pages/page-writer.js'
 import type { BatchSender } from './sending/batch-sender.js'
 import { type SendJob, sendAudienceBatch, sendBatch } from './tasks/push-jobs.js'
 
-/** Gateways answer after seconds, and a batch may wait a second for their rate. Other batches are sent in the meantime. */
+/**
+ * Gateways answer after seconds, and a batch may wait a second for their rate. Other batches are
+ * sent in the meantime.
+ */
 const sending = { maxAttempts: 1_000, concurrency: 16 }
-/** Each batch has 240 deliveries: more than most channels take in a second, so the channels postpone the rest. */
+/**
+ * Each batch has 240 deliveries: more than most channels take in a second, so the channels postpone
+ * the rest.
+ */
 const sendingAudiences = { maxAttempts: 1_000, concurrency: 8 }
 
 export interface PushJobsOptions {
@@ -15,7 +21,10 @@ export interface PushJobsOptions {
   readonly pause: Pick<BackgroundPause, 'rest'>
 }
 
-/** The handlers of all jobs of push. A job writes its page, if it names one, and then sends the pending deliveries of its batch. */
+/**
+ * The handlers of all jobs of push. A job writes its page, if it names one, and then sends the
+ * pending deliveries of its batch.
+ */
 export function pushJobHandlers({
   pageWriter,
   batchSender,

@@ -14,7 +14,10 @@ export interface PushPurgeOptions {
   readonly tasks: TaskStore
   /** The time for which deliveries are kept. */
   readonly traceMs: number
-  /** The time for which requested tasks, their counts and their request IDs are kept. Tasks of messages go with their deliveries. */
+  /**
+   * The time for which requested tasks, their counts and their request IDs are kept. Tasks of
+   * messages go with their deliveries.
+   */
   readonly taskMs: number
   readonly clock: Clock
 }

@@ -54,7 +54,10 @@ export interface EnteredSession {
 export class SessionService {
   constructor(private readonly options: SessionServiceOptions) {}
 
-  /** @throws AppError no_permission, token_expired, session_limit_reached, unavailable when the connection is closed */
+  /**
+   * @throws AppError no_permission, token_expired, session_limit_reached, unavailable when the
+   * connection is closed
+   */
   async open(
     owner: SessionOwner,
     client: OpeningClient,

@@ -111,7 +111,10 @@ function domainKey(domain: string): string {
   return key.split('.').every(isSoundLabel) ? key : ''
 }
 
-/** Refuses `xn--` labels that are not the ASCII form of a Unicode label. Node 24 lets them pass where Node 20 does not. */
+/**
+ * Refuses `xn--` labels that are not the ASCII form of a Unicode label. Node 24 lets them pass
+ * where Node 20 does not.
+ */
 function isSoundLabel(label: string): boolean {
   if (!label.startsWith('xn--')) return true
   const unicode = domainToUnicode(label)

@@ -28,7 +28,10 @@ export interface CallRunnerOptions {
 const envelopeBytes = 512
 const noQuery = {}
 
-/** Runs the calls of connections through the pipeline: some of a connection at once, some wait, and the others are refused. */
+/**
+ * Runs the calls of connections through the pipeline: some of a connection at once, some wait, and
+ * the others are refused.
+ */
 export class CallRunner {
   readonly #bodyLimits = new Map<Operation, number>()
   #waitingBytes = 0
@@ -76,7 +79,10 @@ export class CallRunner {
     if (calls.running === 0 && calls.waiting.length === 0) connection.calls = null
   }
 
-  /** The connection closes: its waiting calls are not run, and answered so; calls that wait for an event end. */
+  /**
+   * The connection closes: its waiting calls are not run, and answered so; calls that wait for an
+   * event end.
+   */
   refuseWaiting(connection: Connection): void {
     connection.calls?.end()
     const error = new AppError('unavailable', 'the connection closes')
@@ -157,7 +163,10 @@ export class CallRunner {
   }
 }
 
-/** Members next to data are the headers of these names. A session of an Admin token acts for its user by default. */
+/**
+ * Members next to data are the headers of these names. A session of an Admin token acts for its
+ * user by default.
+ */
 function callCredentials({ credentials }: Connection, frame: ReceivedCall): Credentials {
   return {
     appId: credentials?.appId,

@@ -77,7 +77,10 @@ export function dataOf({ bytes }: Pick<ReceivedCall, 'bytes'>): Readonly<Record<
   return data as Record<string, unknown>
 }
 
-/** Returns the value of a member, or its text when that is too long for any valid value. @throws SyntaxError; JsonLimitError */
+/**
+ * Returns the value of a member, or its text when that is too long for any valid value.
+ * @throws SyntaxError; JsonLimitError
+ */
 function shortValue(text: string | undefined): unknown {
   return text === undefined || text.length > maxNameText ? text : parseJson(text)
 }

@@ -3,15 +3,22 @@ import { chunkObjectBytes, retainedBytes } from '../../lib/system/retained-bytes
 /** Each of these bytes of a frame is a step. */
 const stepBytes = 65_536
 
-/** The next byte that is read: the first or second one of a header, one of a longer length, or one of mask and payload. */
+/**
+ * The next byte that is read: the first or second one of a header, one of a longer length, or one
+ * of mask and payload.
+ */
 type Next = 'first' | 'second' | 'length' | 'payload'
 
 /**
- * The frame of a connection that has not ended, with all of its fragments. The library keeps its reads and does not report them, so this
- * follows the borders of frames in the bytes (RFC 6455, section 5.2).
+ * The frame of a connection that has not ended, with all of its fragments. The library keeps its
+ * reads and does not report them, so this follows the borders of frames in the bytes (RFC 6455,
+ * section 5.2).
  */
 export class UnfinishedFrame {
-  /** The memory that the library keeps of it: that of its reads, and the objects of each read and fragment. */
+  /**
+   * The memory that the library keeps of it: that of its reads, and the objects of each read and
+   * fragment.
+   */
   retained = 0
   /** The bytes that have come of it. */
   bytes = 0

@@ -6,7 +6,10 @@ const fastestPerSecond = 1_000
 const restartMs = 1_000
 const sessionsAtOnce = 32
 
-/** Measures how fast sessions open, and spreads the return of clients after a shutdown over the time that this needs. */
+/**
+ * Measures how fast sessions open, and spreads the return of clients after a shutdown over the time
+ * that this needs.
+ */
 export class OpenRate {
   #meanSeconds = 0.01
 

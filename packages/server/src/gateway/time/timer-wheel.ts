@@ -4,7 +4,8 @@ export interface WheelEntry {
 }
 
 /**
- * One timer for many entries that are due at the same interval. They are spread over the interval, so that each tick has a few of them.
+ * One timer for many entries that are due at the same interval. They are spread over the interval,
+ * so that each tick has a few of them.
  */
 export class TimerWheel<Entry extends WheelEntry> {
   readonly #slots: Set<Entry>[]
@@ -32,7 +33,10 @@ export class TimerWheel<Entry extends WheelEntry> {
     this.#slots[entry.wheelSlot]?.delete(entry)
   }
 
-  /** @param ticks passed since the last call; more than an interval counts as one @param due called with each entry */
+  /**
+   * @param ticks passed since the last call; more than an interval counts as one
+   * @param due called with each entry
+   */
   turn(ticks: number, due: (entry: Entry) => void): void {
     for (let left = Math.min(ticks, this.#slots.length); left > 0; left--) {
       this.#hand = (this.#hand + 1) % this.#slots.length

@@ -23,8 +23,8 @@ export function jsonValue({ bytes, contentType, contentEncoding }: RawBody): unk
 }
 
 /**
- * Returns the text of a body that is one text: a JSON string or an object that wraps one stands for that text, any other body is the text
- * itself, byte for byte (rule B4).
+ * Returns the text of a body that is one text: a JSON string or an object that wraps one stands for
+ * that text, any other body is the text itself, byte for byte (rule B4).
  * @returns undefined for an empty body that is not declared as plain text
  * @throws AppError invalid_parameter
  */
@@ -53,7 +53,8 @@ function wrappedText(value: unknown): string | null {
   return isWrapped ? member : null
 }
 
-// Nearly every request has the one form that is compared first; the pattern covers parameters, suffixes and case.
+// Nearly every request has the one form that is compared first; the pattern covers parameters,
+// suffixes and case.
 function isJsonType(contentType: string): boolean {
   return (
     contentType === 'application/json' ||

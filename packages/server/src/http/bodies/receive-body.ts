@@ -2,7 +2,10 @@
 import type { IncomingMessage } from 'node:http'
 import { AppError } from '@hermod/protocol'
 
-/** Each part costs as much as a small call, so a body of single bytes would cost as much as a million calls. */
+/**
+ * Each part costs as much as a small call, so a body of single bytes would cost as much as a
+ * million calls.
+ */
 const maxSmallParts = 100
 const smallPart = 256
 
@@ -24,8 +27,9 @@ export interface BodyReading {
 }
 
 /**
- * Passes the parts of a request body to its reader, within the limits of all bodies. It fails with body_too_large, and with
- * malformed_request when the client goes away before the end or sends too many small parts.
+ * Passes the parts of a request body to its reader, within the limits of all bodies. It fails with
+ * body_too_large, and with malformed_request when the client goes away before the end or sends too
+ * many small parts.
  * @throws AppError body_too_large, malformed_request
  */
 export function receiveBody(

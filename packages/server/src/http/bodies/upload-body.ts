@@ -5,8 +5,9 @@ import { JoinedStream } from '../../lib/system/joined-stream.js'
 import { type BodyReading, receiveBody, tooManyBodies } from './receive-body.js'
 
 /**
- * A request body as a stream, for a body that must not be in memory as a whole. Its memory, and that of its reader, counts among the
- * bodies that arrive. It fails as {@link receiveBody} does; the request itself stays open for the answer.
+ * A request body as a stream, for a body that must not be in memory as a whole. Its memory, and
+ * that of its reader, counts among the bodies that arrive. It fails as {@link receiveBody} does;
+ * the request itself stays open for the answer.
  */
 export class UploadBody {
   readonly stream = new JoinedStream(() => this.#changed())
@@ -74,8 +75,9 @@ export class UploadBody {
 }
 
 /**
- * Stops the reading of a socket. A paused request would keep each chunk that the parser finds in the bytes already read, and a chunk of
- * one byte takes hundreds of bytes; so the request flows on while its socket pauses.
+ * Stops the reading of a socket. A paused request would keep each chunk that the parser finds in
+ * the bytes already read, and a chunk of one byte takes hundreds of bytes; so the request flows on
+ * while its socket pauses.
  */
 class SocketReading {
   #isPaused = false

@@ -10,7 +10,10 @@ export interface ByteRangesBody {
   readonly body: AsyncIterable<Buffer>
 }
 
-/** @param file.open returns the bytes of a range; called for one range after another while the body is read */
+/**
+ * @param file.open returns the bytes of a range; called for one range after another while the body
+ * is read
+ */
 export function byteRangesBody(
   file: {
     readonly contentType: string

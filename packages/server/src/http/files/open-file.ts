@@ -36,7 +36,8 @@ const everyFile = [
 const sandboxed = ['content-security-policy', "sandbox; default-src 'none'"]
 
 /**
- * @returns to GET all or parts of the file, or its address; to HEAD the headers of a GET without a range, also for a file at another
+ * @returns to GET all or parts of the file, or its address; to HEAD the headers of a GET without a
+ * range, also for a file at another
  *   address
  * @throws AppError of the file when it cannot be read
  */
@@ -53,7 +54,10 @@ export async function openAnswer(request: IncomingMessage, file: FileAnswer): Pr
   }
 }
 
-/** The address is signed for GET only. HEAD is answered here, without validators, since those of the store differ. */
+/**
+ * The address is signed for GET only. HEAD is answered here, without validators, since those of the
+ * store differ.
+ */
 function redirectAnswer({ method }: IncomingMessage, file: FileRedirect): OpenedFile {
   const uncached = ['cache-control', 'no-store']
   if (method !== 'HEAD') {

@@ -9,7 +9,8 @@ const oneRange = /^(\d*)-(\d*)$/
  * Returns the ranges in the order of the request; those that overlap or touch are merged.
  * @param header undefined where there is none
  * @param size of the file in bytes
- * @returns `whole` when the whole file is the answer, also to unknown units and forms; `outside` when no range is within the file
+ * @returns `whole` when the whole file is the answer, also to unknown units and forms; `outside`
+ * when no range is within the file
  */
 export function requestedRanges(
   header: string | undefined,

@@ -16,9 +16,11 @@ export interface StreamedFile {
 }
 
 /**
- * Sends the content of an answer as fast as the client takes it. When the content cannot be read to its end, or has not the announced
- * length, the connection is destroyed, so that no client takes a part for the whole.
- * @param ended called once with the bytes that were sent; the error is null when all was sent or the client has gone, which is no failure
+ * Sends the content of an answer as fast as the client takes it. When the content cannot be read to
+ * its end, or has not the announced length, the connection is destroyed, so that no client takes a
+ * part for the whole.
+ * @param ended called once with the bytes that were sent; the error is null when all was sent or
+ * the client has gone, which is no failure
  *   of the service
  */
 export function streamFile(

@@ -11,7 +11,10 @@ const fileField = 'file'
 const limits = { fields: 32, fieldSize: 16_384, parts: 40, headerPairs: 32, headerSize: 8_192 }
 const isForm = /^multipart\/form-data\s*;/i
 const maxNameLength = 255
-/** Control characters, marks that change the writing direction, and the replacement of bytes that are no UTF-8. */
+/**
+ * Control characters, marks that change the writing direction, and the replacement of bytes that
+ * are no UTF-8.
+ */
 const notInNames = /[\p{Cc}\u202a-\u202e\u2066-\u2069\ufffd]/u
 
 export interface FormSource {

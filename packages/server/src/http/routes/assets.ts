@@ -30,8 +30,9 @@ interface Asset {
 }
 
 /**
- * Serves the files of a folder, GET and HEAD. The folder is listed once and only listed files are served, so that no path leads out of it.
- * A file is read at its first request and kept in memory, so the folder must be small.
+ * Serves the files of a folder, GET and HEAD. The folder is listed once and only listed files are
+ * served, so that no path leads out of it. A file is read at its first request and kept in memory,
+ * so the folder must be small.
  * @param prefix begins and ends with a slash
  */
 export function assetRoutes(
@@ -71,7 +72,8 @@ function assetRoute({ responses, admit }: AssetRoutesOptions, file: string): Rou
     })
     const { bytes, etag } = await asset
     const isKnown = request.headers['if-none-match']?.split(/\s*,\s*/).includes(etag) ?? false
-    // Clients revalidate each time and get the file only when it has changed, so that an upgrade is visible at once.
+    // Clients revalidate each time and get the file only when it has changed, so that an upgrade is
+    // visible at once.
     const headers = ['etag', etag, 'cache-control', 'no-cache', 'x-content-type-options', 'nosniff']
     if (!isKnown) headers.push('content-type', contentType)
     responses.write(request, response, {

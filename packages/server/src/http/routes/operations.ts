@@ -32,7 +32,10 @@ export interface OperationRoutesOptions {
   readonly responses: Responses
   readonly edge: Edge
   readonly operations: readonly Operation[]
-  /** The principal of every call on a socket that only one caller can reach; null: the credentials of each request say it. */
+  /**
+   * The principal of every call on a socket that only one caller can reach; null: the credentials
+   * of each request say it.
+   */
   readonly principal: Principal | null
 }
 
@@ -104,7 +107,10 @@ function operationRoute(
   }
 }
 
-/** Returns the route of an operation whose body is a form with a file, which may be larger than what is read into memory. */
+/**
+ * Returns the route of an operation whose body is a form with a file, which may be larger than what
+ * is read into memory.
+ */
 function uploadRoute(
   options: OperationRoutesOptions,
   operation: Operation,
@@ -193,7 +199,10 @@ function withGone(call: Call, { socket }: IncomingMessage, response: ServerRespo
   return { ...call, gone: gone.signal }
 }
 
-/** Reads the credentials of a call from its headers, and from its query where the operation takes them there. */
+/**
+ * Reads the credentials of a call from its headers, and from its query where the operation takes
+ * them there.
+ */
 export function credentialsOf(
   { headers }: Pick<IncomingMessage, 'headers'>,
   operation: Operation,

@@ -144,7 +144,10 @@ const proxyHeaders = [
 ]
 const loopbackHost = /^(?:localhost|127\.[\d.]+|\[::1\])(?::\d+)?$/i
 
-/** Allows loopback, unless a proxy on this machine forwards the request, which its headers say; otherwise the operator. */
+/**
+ * Allows loopback, unless a proxy on this machine forwards the request, which its headers say;
+ * otherwise the operator.
+ */
 async function mayReadMetrics(
   request: IncomingMessage,
   { isOperatorToken }: PagesOptions,

@@ -11,8 +11,8 @@ export interface EventLoopBudgetOptions {
 }
 
 /**
- * Bounds the work of one turn of the event loop, by count or by bytes. Work above the bound waits for a later turn, in order, so that
- * other calls run in between.
+ * Bounds the work of one turn of the event loop, by count or by bytes. Work above the bound waits
+ * for a later turn, in order, so that other calls run in between.
  */
 export class EventLoopBudget {
   readonly #waiting: (() => void)[] = []
@@ -36,7 +36,10 @@ export class EventLoopBudget {
     )
   }
 
-  /** Splits a list into chunks of at most `size` items. The first one needs no budget, each further one takes a piece of it. */
+  /**
+   * Splits a list into chunks of at most `size` items. The first one needs no budget, each further
+   * one takes a piece of it.
+   */
   async *chunks<T>(list: readonly T[], size: number): AsyncGenerator<T[], void> {
     if (list.length > size) this.#spend(1)
     for (let start = 0; start < list.length; start += size) {
@@ -46,7 +49,8 @@ export class EventLoopBudget {
   }
 
   /**
-   * Runs work that takes the cost of its result from the budget. It begins at once unless other work waits or the budget is spent.
+   * Runs work that takes the cost of its result from the budget. It begins at once unless other
+   * work waits or the budget is spent.
    * @param costOf for example the bytes of the result
    */
   run<T>(work: () => MaybePromise<T>, costOf: (result: T) => number): MaybePromise<T> {

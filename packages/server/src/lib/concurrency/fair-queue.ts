@@ -1,4 +1,7 @@
-/** A queue that serves its keys in turn, and the items of a key in order. A key with many items does not delay the others. */
+/**
+ * A queue that serves its keys in turn, and the items of a key in order. A key with many items does
+ * not delay the others.
+ */
 export class FairQueue<Item> {
   /** Items by key, in the order in which the keys are served. */
   readonly #items = new Map<string, Item[]>()

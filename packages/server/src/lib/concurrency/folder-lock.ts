@@ -14,7 +14,10 @@ import { openReserve } from './disk-reserve.js'
 import { accessText, foreignEntry } from './own-entries.js'
 
 const sqliteBusy = 5
-/** The files and folders that the service opens in the folder. It replaces the pid file and the socket instead. */
+/**
+ * The files and folders that the service opens in the folder. It replaces the pid file and the
+ * socket instead.
+ */
 const entries = [
   'hermod.db',
   'hermod.db-wal',
@@ -104,7 +107,8 @@ function openExclusively(folder: string, pidFile: string): DatabaseSyncInstance 
     const lockFile = join(folder, 'hermod.lock')
     requireNoHolder(folder, lockFile, pidFile)
     database = new DatabaseSync(lockFile, { timeout: 0 })
-    // Nothing is ever written, so the journal may live in memory and a killed holder leaves no file to clean up.
+    // Nothing is ever written, so the journal may live in memory and a killed holder leaves no file
+    // to clean up.
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
     return database
   } catch (error) {

@@ -8,7 +8,10 @@ export interface LeaseOptions {
   readonly now?: () => number
 }
 
-/** The right to do something on one node at a time. A holder that does not renew it loses it after `ttlMs`. */
+/**
+ * The right to do something on one node at a time. A holder that does not renew it loses it after
+ * `ttlMs`.
+ */
 export class Lease {
   #renewFrom = Number.NEGATIVE_INFINITY
   #heldUntil = Number.NEGATIVE_INFINITY

@@ -15,7 +15,10 @@ import {
 
 const startMs = Date.UTC(2026, 0, 1)
 
-/** The table of slots as the database keeps it: it outlives the generators, and so does everything that was ever reserved in it. */
+/**
+ * The table of slots as the database keeps it: it outlives the generators, and so does everything
+ * that was ever reserved in it.
+ */
 class SlotTable {
   readonly #slots: { owner: number; until: number }[]
   readonly #ticks: number

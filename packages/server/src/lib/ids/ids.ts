@@ -5,10 +5,12 @@
  *   bits 6–11   slot: which node issued it
  *   bits 0–5    number within the tick
  *
- * The last slot (63) is no node's: it is for messages that are imported with dates of the past, see {@link importedId}.
+ * The last slot (63) is no node's: it is for messages that are imported with dates of the past, see
+ * {@link importedId}.
  *
- * A slot belongs to one node at a time and only for ticks that the node has reserved in the database beforehand. A node that takes a slot
- * over starts after everything that was ever reserved in it. So no ID repeats whatever the clocks say and whenever a node dies.
+ * A slot belongs to one node at a time and only for ticks that the node has reserved in the
+ * database beforehand. A node that takes a slot over starts after everything that was ever reserved
+ * in it. So no ID repeats whatever the clocks say and whenever a node dies.
  */
 
 const allSlots = 64
@@ -48,12 +50,15 @@ export function firstIdAt(timestampMs: number): number {
 export const importedIdsPerTick = idsPerTick
 
 /**
- * The ID of something imported with a date of the past. No node issues it, whatever its clock says. It is above the ID of whatever nodes
- * issued in the same millisecond and below everything that they issue later.
+ * The ID of something imported with a date of the past. No node issues it, whatever its clock says.
+ * It is above the ID of whatever nodes issued in the same millisecond and below everything that
+ * they issue later.
  *
  * @param timestampMs milliseconds since 1970, from 2015 on
- * @param number from 0: which of the imported things of this millisecond; the importer uses each once and records that it did
- * @throws RangeError before 2015, and for more than {@link importedIdsPerTick} in a millisecond: the rest takes the next millisecond
+ * @param number from 0: which of the imported things of this millisecond; the importer uses each
+ * once and records that it did
+ * @throws RangeError before 2015, and for more than {@link importedIdsPerTick} in a millisecond:
+ * the rest takes the next millisecond
  */
 export function importedId(timestampMs: number, number: number): number {
   const tick = tickAt(timestampMs)

@@ -8,8 +8,9 @@ const slowestShare = 1 / 16
 const recoveryMs = 60_000
 
 /**
- * Tokens that come back with time. Callers may take more than there are: the debt is paid off with time too. A bucket that is slowed down
- * fills at half its rate, down to a sixteenth, and doubles that rate each minute.
+ * Tokens that come back with time. Callers may take more than there are: the debt is paid off with
+ * time too. A bucket that is slowed down fills at half its rate, down to a sixteenth, and doubles
+ * that rate each minute.
  */
 export class TokenBucket {
   #tokens: number
@@ -26,7 +27,10 @@ export class TokenBucket {
     this.#filledAt = clock.now()
   }
 
-  /** Takes one token if there is one. @returns 0 when it was taken, else the whole seconds after which there is one */
+  /**
+   * Takes one token if there is one.
+   * @returns 0 when it was taken, else the whole seconds after which there is one
+   */
   take(): number {
     const waitSeconds = this.waitSeconds()
     if (waitSeconds === 0) this.#tokens--

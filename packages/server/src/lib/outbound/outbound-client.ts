@@ -170,7 +170,8 @@ export class OutboundClient {
 }
 
 /**
- * Returns the reason why requests to a URL are refused before any name is resolved; null for none. Names of this machine need no look-up.
+ * Returns the reason why requests to a URL are refused before any name is resolved; null for none.
+ * Names of this machine need no look-up.
  * @param options see {@link OutboundOptions}
  */
 export function urlFault(

@@ -5,7 +5,10 @@ import { retainedBytes } from './retained-bytes.js'
 /** A stream that is not read soon enough holds about this many bytes. */
 const fullBytes = 65_536
 
-/** A stream that joins the appended chunks until it is read: it never holds many small chunks, and its reader gets few large ones. */
+/**
+ * A stream that joins the appended chunks until it is read: it never holds many small chunks, and
+ * its reader gets few large ones.
+ */
 export class JoinedStream extends Readable {
   readonly #joined = new JoinedBytes(2 * fullBytes)
   /** Memory of the chunks that are pushed and not yet read. */
@@ -55,7 +58,10 @@ export class JoinedStream extends Readable {
     done(error)
   }
 
-  /** Passes on after the poll phase: the chunks of one read arrive one after another, and Node runs the queue of ticks between them. */
+  /**
+   * Passes on after the poll phase: the chunks of one read arrive one after another, and Node runs
+   * the queue of ticks between them.
+   */
   #wake(): void {
     if (!this.#isAwaited) return
     this.#isAwaited = false

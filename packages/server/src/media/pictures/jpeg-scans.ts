@@ -2,7 +2,10 @@ const marker = 0xff
 const startOfScan = 0xda
 const endOfImage = 0xd9
 
-/** Counts the scans of a JPEG by its markers. The pictures that follow its end, such as previews, do not count. */
+/**
+ * Counts the scans of a JPEG by its markers. The pictures that follow its end, such as previews, do
+ * not count.
+ */
 export function countJpegScans(jpeg: Buffer): number {
   let scans = 0
   let at = 2
@@ -17,7 +20,10 @@ export function countJpegScans(jpeg: Buffer): number {
   return scans
 }
 
-/** Reports whether a segment follows: neither a fill byte, nor an escaped byte of a scan, nor a restart within it. */
+/**
+ * Reports whether a segment follows: neither a fill byte, nor an escaped byte of a scan, nor a
+ * restart within it.
+ */
 function hasLength(code: number): boolean {
   return code !== marker && code > 0x01 && !(code >= 0xd0 && code <= 0xd8)
 }

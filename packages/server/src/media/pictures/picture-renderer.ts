@@ -23,8 +23,8 @@ const idleMs = 60_000
 const pixelsPerToken = 4_000_000
 
 /**
- * Renders pictures with sharp (libvips) in a child process: JPEG, PNG, WebP, GIF, AVIF and TIFF. The process starts with the first picture,
- * and again after a picture that ended it.
+ * Renders pictures with sharp (libvips) in a child process: JPEG, PNG, WebP, GIF, AVIF and TIFF.
+ * The process starts with the first picture, and again after a picture that ended it.
  */
 export class PictureRenderer implements ImageRenderer {
   readonly #queue = new TurnQueue()
@@ -171,7 +171,10 @@ function answerOf(child: ChildProcess): Promise<PictureAnswer> {
   })
 }
 
-/** The operator or the system kills with the first signals; a picture that breaks the decoder ends the process in another way. */
+/**
+ * The operator or the system kills with the first signals; a picture that breaks the decoder ends
+ * the process in another way.
+ */
 function endedBy(signal: NodeJS.Signals | null): MediaError {
   return signal === 'SIGKILL' || signal === 'SIGTERM' || signal === 'SIGINT'
     ? new MediaError('busy', 'pictures cannot be read now')

@@ -86,7 +86,10 @@ function kitReceipts(body: string, table: StatusTable): PushReceipt[] {
   })
 }
 
-/** The difference to the clock of vendor_h with which a signature is valid; it covers the time and not the body. */
+/**
+ * The difference to the clock of vendor_h with which a signature is valid; it covers the time and
+ * not the body.
+ */
 const signatureLifeMs = 10 * 60_000
 
 /**

@@ -1,7 +1,10 @@
 /** The form of device tokens. Loaded by the writer's thread too. */
 import type { VendorChannel } from '../sender.js'
 
-/** ios_gw takes the token in the path of a request; the others take it within a text, some with commas between several. */
+/**
+ * ios_gw takes the token in the path of a request; the others take it within a text, some with
+ * commas between several.
+ */
 const forms: Partial<Record<VendorChannel, { readonly pattern: RegExp; readonly words: string }>> =
   {
     ios_gw: { pattern: /^[0-9a-fA-F]+$/, words: 'hexadecimal digits' },

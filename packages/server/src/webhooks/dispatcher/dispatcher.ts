@@ -89,7 +89,10 @@ export class Dispatcher {
     this.#shardOf(appId).apps.get(appId)?.run()
   }
 
-  /** Endpoints of an application have changed. Resolves when their runners act by it, if they are on this node. */
+  /**
+   * Endpoints of an application have changed. Resolves when their runners act by it, if they are on
+   * this node.
+   */
   async changed(appId: string): Promise<void> {
     await this.#exclusively(async () => {
       const { database, endpoints } = this.options

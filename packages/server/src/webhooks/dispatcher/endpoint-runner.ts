@@ -248,7 +248,10 @@ export class EndpointRunner {
     return this.#health.retryAt > this.options.now()
   }
 
-  /** Tests whether the endpoint has not answered since a back-off; a few requests then show whether it is up. */
+  /**
+   * Tests whether the endpoint has not answered since a back-off; a few requests then show whether
+   * it is up.
+   */
   get #isProbing(): boolean {
     return this.#health.failures > 0
   }

@@ -1,4 +1,7 @@
-/** Push certificates: what operators do with them, what clients read, and what gateways say of them, on both databases. */
+/**
+ * Push certificates: what operators do with them, what clients read, and what gateways say of them,
+ * on both databases.
+ */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {

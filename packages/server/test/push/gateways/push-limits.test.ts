@@ -76,7 +76,8 @@ for (const backend of anyBackend()) {
       const other = await crowd('walking', 1)
       for (const id of slow.ids) await world.notify({ audience: { user_id: [id] }, message })
       await push('cloud_gw', other.ids)
-      // As many as there are runs at once would have to be sent before it, and then all that were there first.
+      // As many as there are runs at once would have to be sent before it, and then all that were
+      // there first.
       const sent = arrivals('cloud_gw', slow.tokens).length
       expect(sent).toBeGreaterThan(0)
       expect(sent).toBeLessThan(30)

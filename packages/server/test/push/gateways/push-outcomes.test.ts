@@ -68,7 +68,10 @@ for (const backend of anyBackend()) {
       return read()
     }
 
-    /** Waits for a line of another certificate, behind all that was logged before it; then the lines so far can be counted. */
+    /**
+     * Waits for a line of another certificate, behind all that was logged before it; then the lines
+     * so far can be counted.
+     */
     async function laterLine(): Promise<void> {
       const name = `later-${++names}`
       await world.setCertificate('vendor_n', name)

@@ -1,7 +1,8 @@
 /**
- * Push tasks to connected devices against what the test double of the own channel and a simulated gateway saw, on both databases (rules
- * G1 and G2). The channel fails, hands over without saying so, and loses devices; apps report late, twice or never. HERMOD_TEST_SEED
- * repeats the choices of a run. Kills are for push-model.test.ts: the double lives in the process of the service.
+ * Push tasks to connected devices against what the test double of the own channel and a simulated
+ * gateway saw, on both databases (rules G1 and G2). The channel fails, hands over without saying
+ * so, and loses devices; apps report late, twice or never. HERMOD_TEST_SEED repeats the choices of
+ * a run. Kills are for push-model.test.ts: the double lives in the process of the service.
  */
 import { PushSimulator } from '@hermod/push-simulator'
 import { anyBackend, isFullRun, type Session } from '@hermod/testkit'
@@ -170,7 +171,10 @@ class CoreRun {
   }
 }
 
-/** By rule G2: the own channel where the device is connected, else, and when it has left meanwhile, the gateway. */
+/**
+ * By rule G2: the own channel where the device is connected, else, and when it has left meanwhile,
+ * the gateway.
+ */
 function expectedCounts(
   meant: readonly Somebody[],
   strategy: 'combined' | 'corepush_only' | 'ospush_only',

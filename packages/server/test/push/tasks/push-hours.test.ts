@@ -1,4 +1,7 @@
-/** The hours of receivers in the time zone of the application, over midnight and changes of summer time, on both databases (rule D7). */
+/**
+ * The hours of receivers in the time zone of the application, over midnight and changes of summer
+ * time, on both databases (rule D7).
+ */
 import { PushSimulator } from '@hermod/push-simulator'
 import { anyBackend, type Session } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -6,7 +9,10 @@ import { InProcessServer } from '../../support/in-process-server.js'
 import { notify } from '../../support/messaging/messaging.js'
 import { PushWorld } from '../../support/push/push-world.js'
 
-/** Time zone, hours from and to, and by time whether they are on; in the order of time, since the clock of a service goes on only. */
+/**
+ * Time zone, hours from and to, and by time whether they are on; in the order of time, since the
+ * clock of a service goes on only.
+ */
 const hours: [string, number, number, Readonly<Record<string, boolean>>][] = [
   [
     'UTC',

@@ -1,7 +1,8 @@
 /**
- * Push tasks against a model and against what the simulated gateways saw, while users change between tasks and nodes are killed amid
- * them: no device is counted twice or left out, whatever is repeated, late or forged (rules G1 to G4). HERMOD_TEST_SEED repeats a run as
- * far as the choices of the test go; the machine decides the rest.
+ * Push tasks against a model and against what the simulated gateways saw, while users change
+ * between tasks and nodes are killed amid them: no device is counted twice or left out, whatever is
+ * repeated, late or forged (rules G1 to G4). HERMOD_TEST_SEED repeats a run as far as the choices
+ * of the test go; the machine decides the rest.
  */
 import { PushSimulator, type SimulatedChannel, simulatedChannels } from '@hermod/push-simulator'
 import { type Backend, isFullRun, type Json, parallelBackend, waitFor } from '@hermod/testkit'
@@ -345,7 +346,10 @@ class PushRun implements AsyncDisposable {
   }
 }
 
-/** A stormy task may end before it is sent. Asked for again it ends later, since nobody may ask for what is over. */
+/**
+ * A stormy task may end before it is sent. Asked for again it ends later, since nobody may ask for
+ * what is over.
+ */
 function bodyOf({ isStormy, body }: DraftedTask): Json {
   if (!isStormy) return body
   const end = Math.floor(Date.now() / 1_000) + stormyLifeSeconds

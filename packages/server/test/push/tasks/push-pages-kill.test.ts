@@ -1,4 +1,7 @@
-/** Nodes that are killed while they resolve an audience: each device has one delivery, and it is sent (decision 030). */
+/**
+ * Nodes that are killed while they resolve an audience: each device has one delivery, and it is
+ * sent (decision 030).
+ */
 import { pushTaskState, userStatus } from '@hermod/protocol'
 import { PushSimulator } from '@hermod/push-simulator'
 import { anyBackend, type Backend, isFullRun, waitFor } from '@hermod/testkit'

@@ -1,6 +1,6 @@
 /**
- * Audiences that are resolved page by page (decision 030), on both databases: whatever ends a run, and however runs overlap, each device
- * of the audience has one delivery, and the counts are exact.
+ * Audiences that are resolved page by page (decision 030), on both databases: whatever ends a run,
+ * and however runs overlap, each device of the audience has one delivery, and the counts are exact.
  */
 import { pushTaskState } from '@hermod/protocol'
 import { isFullRun, testBackends } from '@hermod/testkit'

@@ -1,4 +1,7 @@
-/** A task to very many devices beside others and beside gateways that do not answer, on both databases (decision 030). */
+/**
+ * A task to very many devices beside others and beside gateways that do not answer, on both
+ * databases (decision 030).
+ */
 import { once } from 'node:events'
 import { pushDeliveryState, userStatus } from '@hermod/protocol'
 import { anyBackend, isFullRun, type Session, waitFor } from '@hermod/testkit'

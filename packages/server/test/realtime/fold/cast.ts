@@ -86,8 +86,8 @@ export class Watcher implements Disposable {
 let markers = 0
 
 /**
- * A user with two devices, the actor, who calls with the first one; a contact, the friend; people who share groups with them; and an
- * outsider, who has left each of the groups.
+ * A user with two devices, the actor, who calls with the first one; a contact, the friend; people
+ * who share groups with them; and an outsider, who has left each of the groups.
  */
 export class Cast implements Disposable {
   /** Groups of the present row. */

@@ -1,7 +1,9 @@
 /**
- * For each operation that changes something: a device that follows its frames holds the answers of the server after the call. The test
- * compares devices of the actor, the other party, a member, an admin and the owner of a group: once while they are connected, once as if
- * they had been offline during the call, and when they open a session with a pos from before it. An outsider receives nothing.
+ * For each operation that changes something: a device that follows its frames holds the answers of
+ * the server after the call. The test compares devices of the actor, the other party, a member, an
+ * admin and the owner of a group: once while they are connected, once as if they had been offline
+ * during the call, and when they open a session with a pos from before it. An outsider receives
+ * nothing.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -128,7 +130,10 @@ async function wrongEnd({ watchers: { actor } }: Cast, wanted: number): Promise<
     : [`the session of the actor ended with ${code} after ${JSON.stringify({ event, data })}`]
 }
 
-/** Tests whether a difference comes from the test: markers are in the conversation with the system, and reading answers delivers messages. */
+/**
+ * Tests whether a difference comes from the test: markers are in the conversation with the system,
+ * and reading answers delivers messages.
+ */
 const isOfTest = (difference: string): boolean =>
   /^(log 0\/|history of 0:|list: 0 |unread of 0:)|peer_delivered_seq/.test(difference)
 

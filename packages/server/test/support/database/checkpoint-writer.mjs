@@ -1,6 +1,7 @@
-// A process that writes to an embedded database without a pause and says on stdout what is stored: `stored <number>` once the
-// transaction of a row is durable, `refused <number>` when it failed, and `checkpoints <statistics>` now and then.
-// Arguments: the database file, the first number, the limits of checkpoints as JSON.
+// A process that writes to an embedded database without a pause and says on stdout what is stored:
+// `stored <number>` once the transaction of a row is durable, `refused <number>` when it failed,
+// and `checkpoints <statistics>` now and then. Arguments: the database file, the first number, the
+// limits of checkpoints as JSON.
 import { writeSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
 import { sql } from 'kysely'

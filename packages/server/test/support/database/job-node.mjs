@@ -1,6 +1,6 @@
 /**
- * A node that orders and does jobs, to be killed: says what it does, one line each. Each job takes two steps that a kill may part; both
- * are such that doing them again changes nothing.
+ * A node that orders and does jobs, to be killed: says what it does, one line each. Each job takes
+ * two steps that a kill may part; both are such that doing them again changes nothing.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'

@@ -1,4 +1,7 @@
-/** A procedure over the table marks (mark, note), which refuses negative marks and with them ends the transaction. */
+/**
+ * A procedure over the table marks (mark, note), which refuses negative marks and with them ends
+ * the transaction.
+ */
 const { url: module } = import.meta
 
 const insertMarks = { module, table: 'marks', columns: { mark: 'bigint', note: 'text' } }
@@ -17,7 +20,10 @@ export const writeLastMarks = {
   },
 }
 
-/** Inserts each mark by a statement of its own, without waiting for any. @returns how many rows each has made */
+/**
+ * Inserts each mark by a statement of its own, without waiting for any.
+ * @returns how many rows each has made
+ */
 export const writeMarks = {
   module,
   name: 'writeMarks',

@@ -1,7 +1,8 @@
 /**
- * A node that writes facts and follows them until it is killed. Its only argument is JSON: the database, the names of the keys that it
- * alone writes, and where their numbers begin. It says on a line of its own what was answered (`did <key> <number>`), and what its
- * consumer got (`saw <position> <key> <number>`, before it confirms).
+ * A node that writes facts and follows them until it is killed. Its only argument is JSON: the
+ * database, the names of the keys that it alone writes, and where their numbers begin. It says on a
+ * line of its own what was answered (`did <key> <number>`), and what its consumer got (`saw
+ * <position> <key> <number>`, before it confirms).
  */
 import { actorEvent } from '@hermod/protocol/events'
 import { Database } from '../../../dist/db/database.js'
@@ -69,7 +70,10 @@ const writer = new MessageWriter({
   appended,
 })
 
-/** A key is a conversation, a group or a user; its writer waits for each answer, so that its order is known. */
+/**
+ * A key is a conversation, a group or a user; its writer waits for each answer, so that its order
+ * is known.
+ */
 async function write(key, index) {
   const [kind] = key.split(':')
   for (let number = from; ; number++) {

@@ -1,7 +1,10 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 
-/** A network in front of PostgreSQL that can swallow everything: connections stay, and nothing comes through. */
+/**
+ * A network in front of PostgreSQL that can swallow everything: connections stay, and nothing comes
+ * through.
+ */
 export class StallingProxy implements AsyncDisposable {
   readonly #server: Server
   readonly #target: { readonly host: string; readonly port: number }

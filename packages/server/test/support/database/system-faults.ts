@@ -22,7 +22,10 @@ interface Targets {
 
 const patienceMs = 20_000
 
-/** Makes calls of running processes fail until it is disposed. Only the fault is added: the processes go on as they would. */
+/**
+ * Makes calls of running processes fail until it is disposed. Only the fault is added: the
+ * processes go on as they would.
+ */
 export async function injectFault(
   { calls, error, paths = [], when }: SystemFault,
   { pids, withChildren }: Targets,

@@ -12,7 +12,10 @@ const welcome = Buffer.from('R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I', 'latin1')
 const readyForQuery = 0x5a
 const idle = 0x49
 
-/** A pooler of transactions, as PgBouncer is in this mode: a client gets any free connection for each of its transactions. */
+/**
+ * A pooler of transactions, as PgBouncer is in this mode: a client gets any free connection for
+ * each of its transactions.
+ */
 export class TransactionPooler implements AsyncDisposable {
   readonly #server: Server
   readonly #target: { readonly host: string; readonly port: number }

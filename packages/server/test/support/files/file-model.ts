@@ -79,7 +79,10 @@ export class FileModel {
     }
   }
 
-  /** Maintenance more than a day later: what nothing names goes, and nothing that is named after the first look. */
+  /**
+   * Maintenance more than a day later: what nothing names goes, and nothing that is named after the
+   * first look.
+   */
   async keepUp(): Promise<void> {
     // After a kill the consumer waits for its turn.
     await this.#send()

@@ -1,4 +1,7 @@
-/** A server of its own with one operation that answers files and one that takes them, so that tests say what the files are. */
+/**
+ * A server of its own with one operation that answers files and one that takes them, so that tests
+ * say what the files are.
+ */
 import { createHash } from 'node:crypto'
 import { request as httpRequest, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'

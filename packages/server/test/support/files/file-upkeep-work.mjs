@@ -21,8 +21,8 @@ import { OutboxStore } from '../../../dist/outbox/outbox-store.js'
 /**
  * Does what the maintenance of files does until nothing is left to do, with a clock that is ahead.
  *
- * @param place the data folder, the address of the database (none: the embedded one of the folder), how many hours the clock is ahead, and
- * how S3 is reached (none: files are in the folder)
+ * @param place the data folder, the address of the database (none: the embedded one of the folder),
+ * how many hours the clock is ahead, and how S3 is reached (none: files are in the folder)
  * @param atLook what happens whenever it has seen that all has been followed
  */
 export async function keepFilesUp({ dataDir, databaseUrl, hours, s3 }, atLook = () => {}) {

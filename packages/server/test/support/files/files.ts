@@ -1,4 +1,7 @@
-/** How tests send files and fetch them, as clients do: they know nothing of addresses and signatures but where to cut them. */
+/**
+ * How tests send files and fetch them, as clients do: they know nothing of addresses and signatures
+ * but where to cut them.
+ */
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'

@@ -39,7 +39,10 @@ export function gif(width: number, height: number, frames: number): Buffer {
   ])
 }
 
-/** A progressive JPEG in three colours of 2,649 scans without content: each costs a decoder a pass over all pixels. */
+/**
+ * A progressive JPEG in three colours of 2,649 scans without content: each costs a decoder a pass
+ * over all pixels.
+ */
 export function manyScans(side: number): Buffer {
   const colours = [1, 2, 3]
   const blocks = Math.ceil(side / 8) ** 2

@@ -1,4 +1,7 @@
-/** What must be true of groups, whatever happened to them and in which order: seen by SQL, through the API and in their events. */
+/**
+ * What must be true of groups, whatever happened to them and in which order: seen by SQL, through
+ * the API and in their events.
+ */
 import type { GroupMember } from '@hermod/protocol'
 import type { Api } from '@hermod/testkit'
 import { answerCode } from '../answer-codes.js'

@@ -208,7 +208,10 @@ export const groupTypes = fc.nat(3)
 export const histories = fc
   .tuple(fc.boolean(), pasts, fc.array(call, { minLength: 1, maxLength: 50, size: 'max' }))
   .map(([isBegun, past, calls]) => [...(isBegun ? beginning : []), ...past, ...calls])
-/** Calls at the same time, few enough to try every order of them; what changes nothing of the group has no place in it. */
+/**
+ * Calls at the same time, few enough to try every order of them; what changes nothing of the group
+ * has no place in it.
+ */
 export const bursts = fc.array(
   fc.array(
     call.filter(({ kind }) => !isWish(kind) && kind !== 'look' && kind !== 'signQr'),

@@ -1,4 +1,7 @@
-/** A server and the users of random histories about a group: what they do and see, in the words of the model. */
+/**
+ * A server and the users of random histories about a group: what they do and see, in the words of
+ * the model.
+ */
 import { type ErrorName, errorCatalogue, type UserResult } from '@hermod/protocol'
 import { type Answer, type Api, type Json, sharedPassword } from '@hermod/testkit'
 import { type Person, registerPeople, unblock } from '../contacts.js'

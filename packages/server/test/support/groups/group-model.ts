@@ -1,6 +1,7 @@
 /**
- * A small model of a group: who is in it, who may not be, and what is open between it and users. Plain data, so that it can be copied.
- * It is written from the rules (rules F1 to F8) and shares nothing with the server but the names of errors.
+ * A small model of a group: who is in it, who may not be, and what is open between it and users.
+ * Plain data, so that it can be copied. It is written from the rules (rules F1 to F8) and shares
+ * nothing with the server but the names of errors.
  */
 import type { ErrorName } from '@hermod/protocol'
 import { types } from './groups.js'

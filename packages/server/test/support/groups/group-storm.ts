@@ -52,7 +52,10 @@ export class GroupStorms {
     return this.people[index] as Person
   }
 
-  /** Calls that are sent in a random order; none may fail because of the service itself. @returns their answers, in the order given */
+  /**
+   * Calls that are sent in a random order; none may fail because of the service itself.
+   * @returns their answers, in the order given
+   */
   async atOnce(...calls: readonly Calling[]): Promise<Answer[]> {
     this.#counts.storms++
     this.#counts.calls += calls.length
@@ -172,7 +175,10 @@ export function successes(answers: readonly Answer[]): number {
   return answers.filter(hasSucceeded).length
 }
 
-/** What a call about one user was refused with: a code, or the reason beside the user; null when it was not. */
+/**
+ * What a call about one user was refused with: a code, or the reason beside the user; null when it
+ * was not.
+ */
 export function refusalOf({ code, envelope: { data } }: Answer): number | string | null {
   if (code !== 200) return code
   const results: Json[] = Array.isArray(data) ? data : (data?.list ?? [])

@@ -25,7 +25,10 @@ export interface GroupOptions {
   readonly more?: object
 }
 
-/** A group of the owner, with members who were added without asking; admins are among them. @returns its ID */
+/**
+ * A group of the owner, with members who were added without asking; admins are among them.
+ * @returns its ID
+ */
 export async function aGroup(
   owner: Pick<Person, 'api'>,
   { members = [], admins = [], more = {} }: GroupOptions = {},

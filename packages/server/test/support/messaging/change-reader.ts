@@ -100,7 +100,10 @@ export class ChangeReader implements AsyncDisposable {
     return this.#changes.changesAfter(reader, stream, { after, limit: 100, maxBytes })
   }
 
-  /** The events of direct conversations of a user with change numbers, as the outbox has them, oldest first. */
+  /**
+   * The events of direct conversations of a user with change numbers, as the outbox has them,
+   * oldest first.
+   */
   async numberedEvents(userId: number): Promise<DeliveredEvent[]> {
     const store = new OutboxStore(this.database)
     const messages = new StoredMessages(this.database)

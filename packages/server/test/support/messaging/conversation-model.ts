@@ -1,6 +1,7 @@
 /**
- * A simple model of conversations (rules E4 to E14): logs of two users, of groups and of broadcasts, and what each reader has of them.
- * Users, the system and groups are named by their IDs.
+ * A simple model of conversations (rules E4 to E14): logs of two users, of groups and of
+ * broadcasts, and what each reader has of them. Users, the system and groups are named by their
+ * IDs.
  */
 import type { Message } from '@hermod/protocol'
 
@@ -184,7 +185,8 @@ export class ConversationModel {
       ...atStart,
       joined: end,
       read: end,
-      // Members to whom earlier messages are visible may acknowledge them, which then count as read (decision 020).
+      // Members to whom earlier messages are visible may acknowledge them, which then count as read
+      // (decision 020).
       acked: group.isVisible ? 0 : end,
       delivered: end,
     })

@@ -1,4 +1,7 @@
-/** The steps of a history of conversations: each calls the service, expects its answer, and does the same to the model. */
+/**
+ * The steps of a history of conversations: each calls the service, expects its answer, and does the
+ * same to the model.
+ */
 import type { ConversationEntry } from '@hermod/protocol'
 import { expect } from 'vitest'
 import { answerCode } from '../answer-codes.js'
@@ -121,8 +124,8 @@ async function sendTo(
 }
 
 /**
- * Broadcasts, sends, registrations and deletions of users at once; the order is that of the IDs. The first user stays, and finds out what
- * broadcasts there are.
+ * Broadcasts, sends, registrations and deletions of users at once; the order is that of the IDs.
+ * The first user stays, and finds out what broadcasts there are.
  */
 const burst: Perform = async (world, { steps = [] }) => {
   count('in bursts', steps.length)
@@ -222,8 +225,8 @@ const look: Perform = async (world, step) => {
 }
 
 /**
- * A device reads the first page, all pages, or all on one page. The messages of two users and the broadcasts of one of them are delivered
- * separately, which only small pages show.
+ * A device reads the first page, all pages, or all on one page. The messages of two users and the
+ * broadcasts of one of them are delivered separately, which only small pages show.
  */
 const lookOnDevice: Perform = async (world, step) => {
   const { user, peer } = placeOf(world, step)
@@ -232,7 +235,10 @@ const lookOnDevice: Perform = async (world, step) => {
   await world.compareHistory(user, peer, reading)
 }
 
-/** Messages between the pages of the list move conversations, of which the walk shows each one all the same. */
+/**
+ * Messages between the pages of the list move conversations, of which the walk shows each one all
+ * the same.
+ */
 const walk: Perform = async (world, step) => {
   if (world.hasRestarted) return
   const { user } = placeOf(world, step)
@@ -263,7 +269,10 @@ const acknowledgeConversation: Perform = async (world, step) => {
   world.model.read(user, peer, world.model.end(user, peer))
 }
 
-/** By a message with and without its conversation, and as a message of content_type 9. Recalled and removed messages mark their position. */
+/**
+ * By a message with and without its conversation, and as a message of content_type 9. Recalled and
+ * removed messages mark their position.
+ */
 const acknowledgeMessage: Perform = async (world, step) => {
   const { user, peer, all } = placeOf(world, step)
   const { model } = world
@@ -373,7 +382,10 @@ const deletion: Perform = async (world, step) => {
   world.model.hide(user, peer)
 }
 
-/** All messages before one of them, or before now, or all with a clock that is ahead; or none, with one that is behind. */
+/**
+ * All messages before one of them, or before now, or all with a clock that is ahead; or none, with
+ * one that is behind.
+ */
 const expire: Perform = async (world, { who, age }) => {
   const { service, model, appId } = world
   const all = model.logs.flat().sort((a, b) => a.id - b.id)

@@ -274,8 +274,8 @@ export class ConversationWorld extends World {
   }
 
   /**
-   * A device that was away reads the changes of the conversation alone: broadcasts in it are another stream. Afterwards its copy is
-   * the history.
+   * A device that was away reads the changes of the conversation alone: broadcasts in it are
+   * another stream. Afterwards its copy is the history.
    */
   async follow(user: number, peer: number, limit: number): Promise<void> {
     if (!this.model.isParty(user, peer)) return

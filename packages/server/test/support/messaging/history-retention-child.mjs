@@ -1,7 +1,8 @@
 /**
- * Removes old history until nothing is left to remove, in a process that can be killed. Its only argument is JSON: the data folder, the
- * address of the database (none: the embedded one of the folder), the application, and the instant from which on messages stay. It writes
- * a line after each transaction.
+ * Removes old history until nothing is left to remove, in a process that can be killed. Its only
+ * argument is JSON: the data folder, the address of the database (none: the embedded one of the
+ * folder), the application, and the instant from which on messages stay. It writes a line after
+ * each transaction.
  */
 import { join } from 'node:path'
 import { MemoryBus } from '../../../dist/bus/memory-bus.js'

@@ -38,7 +38,8 @@ export class Retention implements AsyncDisposable {
   }
 
   /**
-   * Removes what an application is not to keep any more when its messages from `instant` on have just come to the end of their time.
+   * Removes what an application is not to keep any more when its messages from `instant` on have
+   * just come to the end of their time.
    * @param instant milliseconds since 1970
    */
   async run(appId: string, instant: number, signal = new AbortController().signal) {

@@ -2,8 +2,8 @@ import type { Api, Json } from '@hermod/testkit'
 import { expect } from 'vitest'
 
 /**
- * What the sender of a message knows about it. `unknown`: the connection was cut, or the failure left open whether it was stored;
- * `refused`: the answer said that nothing was stored.
+ * What the sender of a message knows about it. `unknown`: the connection was cut, or the failure
+ * left open whether it was stored; `refused`: the answer said that nothing was stored.
  */
 export type Outcome = 'answered' | 'unknown' | 'refused'
 

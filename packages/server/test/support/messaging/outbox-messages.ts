@@ -13,7 +13,10 @@ import { draft, type OutboxNode } from '../database/outbox-node.js'
 
 const systemId = 0
 
-/** Stores texts to everybody from the system as the service does, without its rules: in a transaction that appends nothing else. Positions begin with 1 in each call. */
+/**
+ * Stores texts to everybody from the system as the service does, without its rules: in a
+ * transaction that appends nothing else. Positions begin with 1 in each call.
+ */
 export async function storeBroadcast(
   node: OutboxNode,
   tx: Tx,

@@ -89,7 +89,10 @@ export class SyncClient {
 
   #last: Promise<unknown> = Promise.resolve()
 
-  /** Asks for what was missed until there is no more, and for one page of the rest of the list; one call after the other. */
+  /**
+   * Asks for what was missed until there is no more, and for one page of the rest of the list; one
+   * call after the other.
+   */
   sync(options: SyncOptions = {}): Promise<void> {
     const synced = this.#last.then(() => this.#sync(options))
     this.#last = synced.catch(() => {})

@@ -91,7 +91,8 @@ export class MessagePushes extends PushWorld {
   }
 
   /**
-   * What became of a message on the devices of a user: `nothing` when none was in the audience, `sent`, or why it was not.
+   * What became of a message on the devices of a user: `nothing` when none was in the audience,
+   * `sent`, or why it was not.
    */
   async outcome(messageId: number, userId: number): Promise<string> {
     await this.expanded(messageId)

@@ -42,7 +42,10 @@ export class PushConfirmations {
     return names.filter((name) => name.startsWith(`${channel} `)).length
   }
 
-  /** Some confirm at once, some twice and some never; some receipts are kept for {@link sendLate}, and some are forged. */
+  /**
+   * Some confirm at once, some twice and some never; some receipts are kept for {@link sendLate},
+   * and some are forged.
+   */
   async confirm(pushes: readonly SentPush[]): Promise<void> {
     const { random } = this.options
     const work: Promise<void>[] = []

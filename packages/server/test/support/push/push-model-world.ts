@@ -198,7 +198,10 @@ export class PushModelWorld {
     }
   }
 
-  /** Compares what is stored of tokens and badges with what the model says, and goes on from there. @returns what is wrong */
+  /**
+   * Compares what is stored of tokens and badges with what the model says, and goes on from there.
+   * @returns what is wrong
+   */
   async adopt(round: ModelRound): Promise<string[]> {
     // The model computes badges from the tokens that there were.
     return [...(await this.#adoptBadges(round)), ...(await this.#adoptTokens(round))]

@@ -54,7 +54,10 @@ export interface ModelTask {
   readonly sequence: readonly SimulatedChannel[]
   /** null: a command, which changes none */
   readonly badge: { readonly mode: 'set' | 'add'; readonly count: number } | null
-  /** Its time may end before it is sent, and gateways may refuse whole requests for the sake of one token: nothing is sure but the most. */
+  /**
+   * Its time may end before it is sent, and gateways may refuse whole requests for the sake of one
+   * token: nothing is sure but the most.
+   */
   readonly isStormy: boolean
 }
 
@@ -70,8 +73,8 @@ interface Station {
 }
 
 /**
- * `dead`: the token is cleared and the next gateway tried. `passed`: the token is kept and the next gateway tried. `muted`: the gateway is
- * left alone for a day.
+ * `dead`: the token is cleared and the next gateway tried. `passed`: the token is kept and the next
+ * gateway tried. `muted`: the gateway is left alone for a day.
  */
 type Fate = 'taken' | 'dead' | 'passed' | 'muted' | 'refused'
 
@@ -161,7 +164,10 @@ export class ModelRound {
     }
   }
 
-  /** What the gateways' answers make of a device's token: cleared or paused, and whether for sure; null: nothing. */
+  /**
+   * What the gateways' answers make of a device's token: cleared or paused, and whether for sure;
+   * null: nothing.
+   */
   loss(
     device: ModelDevice,
     channel: SimulatedChannel,

@@ -100,7 +100,10 @@ export class PushNodes implements AsyncDisposable {
     }
   }
 
-  /** As if the nodes that do jobs were so slow that others take them over; jobs of dead nodes wait for nothing. */
+  /**
+   * As if the nodes that do jobs were so slow that others take them over; jobs of dead nodes wait
+   * for nothing.
+   */
   async endLeases(): Promise<void> {
     await this.sql.run(
       `update jobs set run_at = ${Date.now()} where outcome = '' and owner <> '' and run_at > ${Date.now()}`,

@@ -1,4 +1,7 @@
-/** A gateway in the protocol of vendor_f that answers what a test has written down, one request after another. */
+/**
+ * A gateway in the protocol of vendor_f that answers what a test has written down, one request
+ * after another.
+ */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

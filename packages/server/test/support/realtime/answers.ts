@@ -64,7 +64,10 @@ async function readHeads(api: Api): Promise<{ heads: LogHead[]; pos: string }> {
   return { heads, pos }
 }
 
-/** Reads things by key, as in the kinds of `userChangeKind`; `groupData` is the group itself, which has a version. */
+/**
+ * Reads things by key, as in the kinds of `userChangeKind`; `groupData` is the group itself, which
+ * has a version.
+ */
 async function readThings(reader: Reader): Promise<Map<string, unknown>> {
   const { id, api, peers } = reader
   const read = async (method: string, path: string, body?: object) =>

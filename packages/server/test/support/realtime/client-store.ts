@@ -1,4 +1,7 @@
-/** The store of a client: logs, and what the user must read again. It follows the rules for authors of clients, and knows no server code. */
+/**
+ * The store of a client: logs, and what the user must read again. It follows the rules for authors
+ * of clients, and knows no server code.
+ */
 import { userChangeKind } from '@hermod/protocol'
 import type { Json } from '@hermod/testkit'
 import { keyOf, LogCopy } from './log-copy.js'

@@ -49,9 +49,15 @@ export interface LogState {
   msg_mute_mode: number
   /** The number of changes of a group. */
   version: number
-  /** Messages up to this one are a hole, since the user joined after them; so the positions are not known either. */
+  /**
+   * Messages up to this one are a hole, since the user joined after them; so the positions are not
+   * known either.
+   */
   hole_msg_id: number
-  /** The client asks for the head when it shows the conversation, since it may not have received all changes. */
+  /**
+   * The client asks for the head when it shows the conversation, since it may not have received all
+   * changes.
+   */
   isStale: boolean
   readonly messages: Map<number, StoredMessage>
 }

@@ -112,7 +112,10 @@ export class Playground implements AsyncDisposable {
     client.resume()
   }
 
-  /** One client reads nothing while more is written to it than sockets hold, so that the server skips it, or ends its connection. */
+  /**
+   * One client reads nothing while more is written to it than sockets hold, so that the server
+   * skips it, or ends its connection.
+   */
   async flood(): Promise<void> {
     this.count('floods')
     const [sender, ...others] = this.people as [Session, ...Session[]]
@@ -211,7 +214,11 @@ export class Playground implements AsyncDisposable {
     return found
   }
 
-  /** Every client comes back once more. @returns the heads that this has cost; the position of a frame may trail, that of a sync does not */
+  /**
+   * Every client comes back once more.
+   * @returns the heads that this has cost; the position of a frame may trail, that of a sync does
+   * not
+   */
   async comeBack(): Promise<number> {
     const heads = () => this.clients.reduce((sum, { counts }) => sum + counts.heads, 0)
     const [before, connections] = [heads(), this.clients.map(({ counts }) => counts.connections)]

@@ -1,4 +1,7 @@
-/** Things of a user that an event makes stale, so that the client reads them again. Written from the contract, not from the server. */
+/**
+ * Things of a user that an event makes stale, so that the client reads them again. Written from the
+ * contract, not from the server.
+ */
 import type { Json } from '@hermod/testkit'
 
 const own: Readonly<Record<string, readonly string[]>> = {

@@ -1,4 +1,7 @@
-/** A client with a store, as an app would have it: it connects, applies, asks for gaps, syncs and comes back after every end. */
+/**
+ * A client with a store, as an app would have it: it connects, applies, asks for gaps, syncs and
+ * comes back after every end.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Cursor, GatewayClient, type GatewayFrame } from '@hermod/testkit'
 import type { Random } from '../random.js'
@@ -77,7 +80,10 @@ export class StoreClient {
     await this.#ended
   }
 
-  /** Asks for the heads of logs with an unknown unread count, and of groups whose messages are not sent live. */
+  /**
+   * Asks for the heads of logs with an unknown unread count, and of groups whose messages are not
+   * sent live.
+   */
   async readHeads(): Promise<void> {
     for (let rounds = 0; rounds < 20; rounds++) {
       const logs = [...this.store.logs.values()].filter(

@@ -1,7 +1,7 @@
 /**
- * The store of a device: begins with the answers of the server, and follows the frames that the device receives by the rules of
- * the realtime contract. Things other than messages and positions are not kept by value: an event makes them stale, and what is stale is
- * read again.
+ * The store of a device: begins with the answers of the server, and follows the frames that the
+ * device receives by the rules of the realtime contract. Things other than messages and positions
+ * are not kept by value: an event makes them stale, and what is stale is read again.
  */
 import { userChangeKind } from '@hermod/protocol'
 import type { GatewayFrame, Json } from '@hermod/testkit'
@@ -58,7 +58,10 @@ export class UserStore {
     else this.#applyEvent(event, data)
   }
 
-  /** Applies a page of sync that began at the `pos` of this store; asks for the changes below it where there is a gap. */
+  /**
+   * Applies a page of sync that began at the `pos` of this store; asks for the changes below it
+   * where there is a gap.
+   */
   async applyPage({ heads, gone, user }: Json, changesOf: ReadChanges): Promise<void> {
     for (const head of heads as LogHead[]) {
       await this.#fillGap(head, changesOf)

@@ -1,4 +1,7 @@
-/** Good and bad values for the parameters of any operation, made from the definitions, so that no parameter is forgotten. */
+/**
+ * Good and bad values for the parameters of any operation, made from the definitions, so that no
+ * parameter is forgotten.
+ */
 import { isWholeBody, type Operation, object, type TSchema } from '@hermod/protocol'
 
 export interface Parameter {
@@ -157,7 +160,10 @@ function badLists(schema: TSchema): BadValue[] {
 // Node takes in 16 KiB of request line and headers.
 const maxQueryTextLength = 12_000
 
-/** The same bad value as it stands in a query; undefined when a query cannot say it, or says something good with it. */
+/**
+ * The same bad value as it stands in a query; undefined when a query cannot say it, or says
+ * something good with it.
+ */
 export function asQueryText(schema: TSchema, value: unknown): string | undefined {
   if (typeof value === 'string')
     return value.isWellFormed() && encodeURIComponent(value).length <= maxQueryTextLength

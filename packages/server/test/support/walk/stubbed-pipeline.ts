@@ -84,7 +84,10 @@ const authenticator: Authenticator = {
   isOperatorToken: async (token) => token === 'hmo_valid',
 }
 
-/** The real pipeline and the real table of operations, with stubs for handlers, tokens and users: no HTTP and no database. */
+/**
+ * The real pipeline and the real table of operations, with stubs for handlers, tokens and users: no
+ * HTTP and no database.
+ */
 export class StubbedPipeline {
   #reachedBy: Principal | null = null
   readonly #executor = new Executor({

@@ -27,7 +27,10 @@ export interface Credentials {
   readonly group?: Exclude<Whose, 'malformed'>
 }
 
-/** Refused by the rules of callers, or handed to the operation, which may have a reason of its own to answer with an error. */
+/**
+ * Refused by the rules of callers, or handed to the operation, which may have a reason of its own
+ * to answer with an error.
+ */
 export type Verdict =
   | { readonly refused: ErrorName; readonly header?: 'app_id' | 'user_id' }
   | { readonly reaches: true; readonly error?: ErrorName }
@@ -95,7 +98,10 @@ function verdictOnAdminOfGroup({ right }: Operation): Verdict {
     : reaches
 }
 
-/** An operator operation is about no application, so tokens of applications are checked by their kind alone. */
+/**
+ * An operator operation is about no application, so tokens of applications are checked by their
+ * kind alone.
+ */
 function verdictOfOperator(token: Credentials['token']): Verdict {
   if (token === 'operator valid') return reaches
   if (token === 'none') return { refused: 'token_missing' }
@@ -105,7 +111,10 @@ function verdictOfOperator(token: Credentials['token']): Verdict {
   }
 }
 
-/** @returns the name of the parameter that says who is calling (rule C5), null for an operation without one */
+/**
+ * @returns the name of the parameter that says who is calling (rule C5), null for an operation
+ * without one
+ */
 export function claimOf({ id, body }: Operation): string | null {
   if (id === updateSettings.id) return 'user_id'
   return !isWholeBody(body) && 'from_user_id' in body ? 'from_user_id' : null

@@ -22,7 +22,10 @@ export interface GroupFixture {
   readonly params: (context: GroupWalkContext) => Params | Promise<Params>
 }
 
-/** @returns what names the group in a call of the operation; nothing when it is named in another way, as by a QR code */
+/**
+ * @returns what names the group in a call of the operation; nothing when it is named in another
+ * way, as by a QR code
+ */
 export function groupParams(operation: Operation, group_id: number): Params {
   if (takes(operation, 'group_id')) return { group_id }
   return takes(operation, 'group_list') ? { group_list: [group_id] } : {}

@@ -1,4 +1,7 @@
-/** Calls of any operation whose parameters name what is not the caller's, wherever the definition has such a name. */
+/**
+ * Calls of any operation whose parameters name what is not the caller's, wherever the definition
+ * has such a name.
+ */
 import {
   isWholeBody,
   type LogHead,
@@ -61,8 +64,9 @@ export interface Intrusion {
 }
 
 /**
- * Calls with each form of the names, each once: with required parameters only; with all that name something; with each of these that is
- * optional alone. For the first form also with all parameters, since those that name nothing make no difference.
+ * Calls with each form of the names, each once: with required parameters only; with all that name
+ * something; with each of these that is optional alone. For the first form also with all
+ * parameters, since those that name nothing make no difference.
  */
 export function intrusionsInto(
   operation: Operation,

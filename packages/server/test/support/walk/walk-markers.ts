@@ -14,7 +14,10 @@ import {
 export interface Marker {
   readonly text: string
   readonly where: string
-  /** `application`: the contract shows it to every user of the application; `members`: to those of the group of later members. */
+  /**
+   * `application`: the contract shows it to every user of the application; `members`: to those of
+   * the group of later members.
+   */
   readonly audience: 'owner' | 'members' | 'application'
   /** False: no operation shows it to anybody. */
   readonly isReadable: boolean
@@ -115,7 +118,10 @@ class Pen {
   }
 }
 
-/** Nobody in it takes messages, applications or, unasked, invitations of strangers, so whatever happens to them afterwards was not to happen. */
+/**
+ * Nobody in it takes messages, applications or, unasked, invitations of strangers, so whatever
+ * happens to them afterwards was not to happen.
+ */
 export async function markedWorld(world: WalkWorld): Promise<MarkedWorld> {
   const pen = new Pen(world)
   const people = await newPeople(pen)

@@ -1,4 +1,7 @@
-/** The parameters that name something, found in the definitions, so that calls can put what is not theirs into any of them. */
+/**
+ * The parameters that name something, found in the definitions, so that calls can put what is not
+ * theirs into any of them.
+ */
 import {
   callerRules,
   isWholeBody,
@@ -53,7 +56,10 @@ const kindsByName: ReadonlyMap<string, NamedKind> = new Map(
   ),
 )
 
-/** Integers that name nothing: numbers of changes, positions, times, sizes, and an ID that the caller chooses. */
+/**
+ * Integers that name nothing: numbers of changes, positions, times, sizes, and an ID that the
+ * caller chooses.
+ */
 const quantities = new Set([
   ...['after_change', 'before_seq', 'change', 'seq', 'version', 'transaction_id', 'duration'],
   ...['created_at', 'dismissal_date', 'expires_at', 'stale_date'],
@@ -69,7 +75,10 @@ const ownTexts = new Set([
   ...['ios_gw_collapse_id', 'id'],
 ])
 
-/** Texts that users give and that name nothing, names of users for logins and look-ups, and texts that cannot be guessed. */
+/**
+ * Texts that users give and that name nothing, names of users for logins and look-ups, and texts
+ * that cannot be guessed.
+ */
 const userTexts = new Set([
   ...['content', 'attachment', 'config', 'ext', 'title', 'reason', 'name', 'value', 'type', 'url'],
   ...['username', 'login_name', 'mobile', 'email', 'nick_name', 'avatar', 'description'],

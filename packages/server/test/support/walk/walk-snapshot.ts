@@ -15,7 +15,10 @@ import type { Account, WalkWorld } from './walk-world.js'
 
 const systemId = 0
 
-/** What a user may read about itself without saying more. A read receipt is no reading; a file ticket is another one every time. */
+/**
+ * What a user may read about itself without saying more. A read receipt is no reading; a file
+ * ticket is another one every time.
+ */
 const ownReads = operations.filter((operation) => {
   const { methods, callers, query, tag } = operation
   const needsNothing = (object(query).required ?? []).length === 0 && !isWholeBody(operation.body)

@@ -1,4 +1,7 @@
-/** Two applications with people in them, and calls of any operation with parameters that are put where the contract puts them. */
+/**
+ * Two applications with people in them, and calls of any operation with parameters that are put
+ * where the contract puts them.
+ */
 import { createApp, isWholeBody, type Operation, operations, updateApp } from '@hermod/protocol'
 import {
   type Answer,

@@ -128,7 +128,10 @@ export class HookedServer implements AsyncDisposable {
     return place
   }
 
-  /** Lets the dispatcher look for what is due at once, instead of within a second: any change makes it look. */
+  /**
+   * Lets the dispatcher look for what is due at once, instead of within a second: any change makes
+   * it look.
+   */
   async look(): Promise<void> {
     const body = { endpoint_id: this.#spare, description: '' }
     await this.admin.succeed('POST', '/app/webhook/update', { body })

@@ -3,8 +3,9 @@ import type { ColumnType } from '../dialect.js'
 /**
  * A table of rows from one array for each column, as SQL with the parameters $1 and on.
  *
- * Not `unnest(...)` with all the arrays as a table, which keeps 16 KiB and more for each of them: so much that PostgreSQL asks the
- * system for memory, and gives it back, at every statement. Measured with eleven columns, a statement took two to four times as long.
+ * Not `unnest(...)` with all the arrays as a table, which keeps 16 KiB and more for each of them:
+ * so much that PostgreSQL asks the system for memory, and gives it back, at every statement.
+ * Measured with eleven columns, a statement took two to four times as long.
  * @param before how many parameters stand before those of the table
  * @param place the name of one more column, the number of the row from 1
  */

@@ -53,7 +53,10 @@ function bulkInsert({
   }
 }
 
-/** All parts of a key are columns of the arrays, so that no plan is tempted to walk all rows with one part of it. */
+/**
+ * All parts of a key are columns of the arrays, so that no plan is tempted to walk all rows with
+ * one part of it.
+ */
 function bulkSelect({ table, joins = '', keys, columns, lock }: BulkSelect): BulkStatement {
   const { given, on } = keyParts(keys)
   const found = (rows: string) =>

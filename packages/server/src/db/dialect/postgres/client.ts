@@ -4,8 +4,8 @@ import type { ConnectionWatch } from './watch.js'
 type Connected = ((error: Error) => void) | ((error: null, client: pg.Client) => void)
 
 /**
- * The class of the pool's clients, with watched connections. A client fails to connect at once while connecting is of no use, so
- * that callers do not repeat a wait that has already failed.
+ * The class of the pool's clients, with watched connections. A client fails to connect at once
+ * while connecting is of no use, so that callers do not repeat a wait that has already failed.
  * @param postgres the module, which is loaded late
  */
 export function watchedClients(postgres: typeof pg, watch: ConnectionWatch): typeof pg.Client {

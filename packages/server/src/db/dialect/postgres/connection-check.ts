@@ -9,8 +9,9 @@ interface Answer {
 const question = `select pg_backend_pid() as backend, current_setting('lock_timeout') as "lockTimeout"`
 
 /**
- * The check of new connections for a pooler between the service and PostgreSQL. Each connection has to have a backend of its own, which
- * keeps its prepared statements, and the options of the service.
+ * The check of new connections for a pooler between the service and PostgreSQL. Each connection has
+ * to have a backend of its own, which keeps its prepared statements, and the options of the
+ * service.
  */
 export class ConnectionCheck {
   /** The process IDs of the backends of open connections. */

@@ -20,8 +20,9 @@ export class ConnectionError extends Error {
 const commit: RoundTripStatement = { sql: 'commit', parameters: [] }
 
 /**
- * A connection of the pool, used by one caller. Statements that are issued without waiting share a round trip; `begin` joins the first
- * statement of a transaction, and {@link joinCommit} joins the commit to the last ones.
+ * A connection of the pool, used by one caller. Statements that are issued without waiting share a
+ * round trip; `begin` joins the first statement of a transaction, and {@link joinCommit} joins the
+ * commit to the last ones.
  */
 export class PostgresConnection implements RemoteConnection {
   /** The failure of the connection itself; it is of no more use then. */
@@ -33,7 +34,10 @@ export class PostgresConnection implements RemoteConnection {
   /** Resolves when the round trips before are over. */
   #turn: Promise<unknown> = Promise.resolve()
 
-  /** @param brokenBy makes an error of the connection from one of the driver; null = the error is the statement's */
+  /**
+   * @param brokenBy makes an error of the connection from one of the driver; null = the error is
+   * the statement's
+   */
   constructor(
     readonly client: pg.PoolClient,
     private readonly brokenBy: (error: unknown) => Error | null,

@@ -59,8 +59,8 @@ function problemOf(found: Found): string | null {
 }
 
 /**
- * Returns a sentence about the lowest limit below the number of connections that the service may open, or null. For superusers only
- * the limit of the server counts.
+ * Returns a sentence about the lowest limit below the number of connections that the service may
+ * open, or null. For superusers only the limit of the server counts.
  * @param needed that number
  */
 export async function connectionNotice(

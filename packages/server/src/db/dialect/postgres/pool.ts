@@ -17,13 +17,14 @@ const statementMarginMs = 500
 /** A transaction of a node that is halted or out of reach loses its locks after this time. */
 const idleTransactionTimeoutMs = 3_000
 /**
- * Shorter than idleTransactionTimeoutMs: a transaction of the halted node that waits for such a lock ends first. Otherwise it would get
- * the lock and hold it for as long again. Other transactions that wait this long start again.
+ * Shorter than idleTransactionTimeoutMs: a transaction of the halted node that waits for such a
+ * lock ends first. Otherwise it would get the lock and hold it for as long again. Other
+ * transactions that wait this long start again.
  */
 const lockTimeoutMs = 2_000
 /**
- * For connections without a deadline, on which the limits of the role would hold otherwise. As statements, since a pooler may leave out the
- * options.
+ * For connections without a deadline, on which the limits of the role would hold otherwise. As
+ * statements, since a pooler may leave out the options.
  */
 const longLimits =
   'set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 30000'
@@ -34,8 +35,9 @@ const keepAliveDelayMs = 5_000
 /** A halted server never acknowledges Terminate, so closing has a timeout. */
 const closeTimeoutMs = 1_000
 /**
- * The statements of the service look rows up by their keys. Plans that read and hash whole tables look cheap to a planner with young
- * statistics, and a prepared statement keeps its plan. Compiling a plan to machine code takes longer than any of them runs.
+ * The statements of the service look rows up by their keys. Plans that read and hash whole tables
+ * look cheap to a planner with young statistics, and a prepared statement keeps its plan. Compiling
+ * a plan to machine code takes longer than any of them runs.
  */
 const plannerOptions =
   '-c enable_hashjoin=off -c enable_mergejoin=off -c random_page_cost=1.1 -c jit=off'
@@ -55,7 +57,10 @@ const urlOptions = /(?<=[?&])options=([^&#]*)&?/
 const fewerConnectionsMs = 10_000
 const tooManyConnections = '53300'
 const sqlState = /^[0-9A-Z]{5}$/
-/** Connection exceptions, time limits of transactions and sessions, and a server that ends: with each of them PostgreSQL closes the connection. */
+/**
+ * Connection exceptions, time limits of transactions and sessions, and a server that ends: with
+ * each of them PostgreSQL closes the connection.
+ */
 const endsConnection = /^(08|25P03|25P04|57P)/
 
 export interface PoolOptions {
@@ -63,7 +68,10 @@ export interface PoolOptions {
   readonly poolSize: number
   /** An idle connection was lost; the next caller gets a new one. */
   onError(error: Error): void
-  /** Ends a connection of another pool, since PostgreSQL gives this one none. @returns false when it has none to end */
+  /**
+   * Ends a connection of another pool, since PostgreSQL gives this one none.
+   * @returns false when it has none to end
+   */
   readonly makeRoom?: () => Promise<boolean>
 }
 
@@ -89,7 +97,10 @@ export class LazyPool {
     return this.#pool
   }
 
-  /** Takes a connection. When PostgreSQL gives no further one, the caller waits for one of those that are open. */
+  /**
+   * Takes a connection. When PostgreSQL gives no further one, the caller waits for one of those
+   * that are open.
+   */
   async acquire(): Promise<pg.PoolClient> {
     const pool = await this.open()
     for (;;) {
@@ -195,7 +206,8 @@ export class LazyPool {
     })
     pool.on('acquire', (client) => watch?.mark(client, 'used'))
     pool.on('release', (_, client) => watch?.mark(client, 'idle'))
-    // A connection that is lost while in use fails its next statement; an event without a listener would end the process.
+    // A connection that is lost while in use fails its next statement; an event without a listener
+    // would end the process.
     pool.on('connect', (client) => {
       client.on('error', () => {})
       for (const listener of this.#listeners) listener()
@@ -250,7 +262,10 @@ export async function loadPostgres(): Promise<typeof pg> {
   return (await import('pg')).default
 }
 
-/** @returns null when the error is the statement's: only those have an SQLSTATE, and leave the connection open */
+/**
+ * @returns null when the error is the statement's: only those have an SQLSTATE, and leave the
+ * connection open
+ */
 function brokenBy(error: unknown): Error | null {
   const code = sqlStateOf(error)
   return sqlState.test(code) && !endsConnection.test(code) ? null : new ConnectionError(error)

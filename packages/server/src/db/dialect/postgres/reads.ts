@@ -1,7 +1,8 @@
 /**
- * Combines reads that arrive together. A statement over a socket costs both sides many times the work of the database. So calls of one
- * statement from the same turn of the event loop, and those that arrive during earlier ones, become a single statement, which runs the
- * original once for each row of arrays of parameters.
+ * Combines reads that arrive together. A statement over a socket costs both sides many times the
+ * work of the database. So calls of one statement from the same turn of the event loop, and those
+ * that arrive during earlier ones, become a single statement, which runs the original once for each
+ * row of arrays of parameters.
  */
 import { type Row, rowMaker } from '../../rows.js'
 import { encodeArray, rowsOfArrays } from './arrays.js'
@@ -36,7 +37,10 @@ interface CombinedStatement {
 
 /** The most calls that share a statement, so that no call waits long for the others. */
 const maxCombined = 32
-/** The most runs of a statement at once; more calls wait and are combined. With four a call costs a tenth more on both sides. */
+/**
+ * The most runs of a statement at once; more calls wait and are combined. With four a call costs a
+ * tenth more on both sides.
+ */
 const maxRunning = 2
 const maxStatements = 200
 
@@ -144,7 +148,8 @@ function combine(sql: string, types: readonly ParameterType[]): string {
   const parameters = Object.fromEntries(types.map((type, index) => [`p${index + 1}`, type]))
   const calls = rowsOfArrays(parameters, { place: 'n' })
   const each = sql.replace(/\$(\d+)/g, 'call.p$1')
-  // `offset 0` keeps the planner from taking the statement apart, which could make one large join of many small look-ups.
+  // `offset 0` keeps the planner from taking the statement apart, which could make one large join
+  // of many small look-ups.
   return `select call.n, answer.* from ${calls} as call cross join lateral (${each} offset 0) as answer`
 }
 

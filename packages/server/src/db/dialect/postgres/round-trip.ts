@@ -1,5 +1,6 @@
 /**
- * One round trip to PostgreSQL for several statements. A round trip wakes both processes, which costs as much as a small statement.
+ * One round trip to PostgreSQL for several statements. A round trip wakes both processes, which
+ * costs as much as a small statement.
  */
 import { createHash } from 'node:crypto'
 import type pg from 'pg'
@@ -43,8 +44,8 @@ const outdated = new Set([
 const noColumns: Columns = { names: [], parsers: [] }
 
 /**
- * The prepared statements of each connection by their text. It is the only cache of names. A prepared statement spares PostgreSQL
- * parsing, planning and the description of its rows.
+ * The prepared statements of each connection by their text. It is the only cache of names. A
+ * prepared statement spares PostgreSQL parsing, planning and the description of its rows.
  */
 const preparedOn = new WeakMap<pg.Connection, Map<string, PreparedStatement>>()
 
@@ -73,7 +74,10 @@ interface RoundTripOptions {
 
 /** Takes the place of the driver's query. The driver calls a method for each message of the server. */
 class RoundTrip implements pg.Submittable {
-  /** The parameters of each statement as texts, made before anything is sent: a value without a text stops nothing half-way. */
+  /**
+   * The parameters of each statement as texts, made before anything is sent: a value without a text
+   * stops nothing half-way.
+   */
   readonly #values: readonly (string | null)[][]
   readonly #prepared: PreparedStatement[] = []
   readonly #results: RoundTripResult[] = []
@@ -135,7 +139,10 @@ class RoundTrip implements pg.Submittable {
     })
   }
 
-  /** An answer that is not as it was described ends the connection; the driver would let the error end the process. */
+  /**
+   * An answer that is not as it was described ends the connection; the driver would let the error
+   * end the process.
+   */
   #read(message: () => void): void {
     if (this.#isUnreadable) return
     try {
@@ -147,7 +154,10 @@ class RoundTrip implements pg.Submittable {
     }
   }
 
-  /** @param message its text is the kind of the statement and, where there is one, the number of rows: `INSERT 0 5` */
+  /**
+   * @param message its text is the kind of the statement and, where there is one, the number of
+   * rows: `INSERT 0 5`
+   */
   handleCommandComplete({ text }: { readonly text: string }): void {
     this.#read(() => {
       const current = this.#current

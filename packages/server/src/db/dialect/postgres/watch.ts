@@ -1,13 +1,17 @@
 /**
- * The deadline of statements, and the detection of a PostgreSQL that stalls: a halted process, or a network that swallows packets. A
- * socket without an answer looks like one with a slow answer, so only time tells.
+ * The deadline of statements, and the detection of a PostgreSQL that stalls: a halted process, or a
+ * network that swallows packets. A socket without an answer looks like one with a slow answer, so
+ * only time tells.
  */
 import { Socket } from 'node:net'
 
 const tickMs = 250
 /** The time for an answer on a new connection while the server stalls. */
 const answerTimeoutMs = 2_000
-/** After a refused connection, callers fail with the same error for this time, and the server is left alone. */
+/**
+ * After a refused connection, callers fail with the same error for this time, and the server is
+ * left alone.
+ */
 const refusalMs = 200
 
 /** PostgreSQL has not answered in time; the outcome of the statement is unknown. */
@@ -40,11 +44,12 @@ interface WatchedConnection {
 }
 
 /**
- * One timer for all connections compares the bytes read four times a second, so statements themselves cost nothing. It counts its own
- * ticks, not the time: a process that was halted itself first reads the answers that arrived in the pause.
+ * One timer for all connections compares the bytes read four times a second, so statements
+ * themselves cost nothing. It counts its own ticks, not the time: a process that was halted itself
+ * first reads the answers that arrived in the pause.
  *
- * A statement that is given up while no other connection has read anything means a stall: all connections are closed, and new ones are
- * refused until the server answers again.
+ * A statement that is given up while no other connection has read anything means a stall: all
+ * connections are closed, and new ones are refused until the server answers again.
  */
 export class ConnectionWatch {
   readonly #options: WatchOptions

@@ -31,8 +31,8 @@ export interface FileCredentialServiceOptions {
 const maxSignatureLifeMs = dayMs
 
 /**
- * Makes and checks the file credentials of the Token record. They end with the tokens of the user or of the device, at once and on every
- * node, since both are read each time.
+ * Makes and checks the file credentials of the Token record. They end with the tokens of the user
+ * or of the device, at once and on every node, since both are read each time.
  */
 export class FileCredentialService {
   readonly #keys: PurposeKeys

@@ -3,7 +3,10 @@ import type { User } from '../../users/user-model.js'
 
 /** The credentials with which native clients read files, instead of the access token. */
 export interface FileCredentials {
-  /** `hms_`, the user ID, and the serial number of the device if the login has one, in base 36; a MAC. Points separate the parts. */
+  /**
+   * `hms_`, the user ID, and the serial number of the device if the login has one, in base 36; a
+   * MAC. Points separate the parts.
+   */
   readonly storeToken: string
   /** The key of {@link fileSignature}; clients never send it. */
   readonly accessKeySecret: string
@@ -25,7 +28,8 @@ export interface CredentialDevice {
 }
 
 /**
- * Derives the credentials: the same for every login of a user on one device until the epoch of the user or of the device is raised.
+ * Derives the credentials: the same for every login of a user on one device until the epoch of the
+ * user or of the device is raised.
  * @param device null for logins without a device
  */
 export function fileCredentials(
@@ -61,7 +65,10 @@ export function claimedHolder(storeToken: string): ClaimedHolder | null {
   return { userId: userId ?? 0, deviceSn: parts[2] === undefined ? null : (deviceSn ?? 0) }
 }
 
-/** Returns the value of sdk_sign: the expiry in milliseconds, a point, and a MAC under the access_key_secret. */
+/**
+ * Returns the value of sdk_sign: the expiry in milliseconds, a point, and a MAC under the
+ * access_key_secret.
+ */
 export function fileSignature(
   accessKeySecret: string,
   { method, target, expiresAt }: SignedRequest,

@@ -1,8 +1,8 @@
 import { downloadAvatar, downloadChatFile, finishUpload, uploadFile } from '@hermod/protocol'
 
 /**
- * Absolute addresses of tickets and files. Those of files end with their signature, because clients take the text after the first `sign=`
- * and append parameters of their own (rule K8).
+ * Absolute addresses of tickets and files. Those of files end with their signature, because clients
+ * take the text after the first `sign=` and append parameters of their own (rule K8).
  */
 export class FileAddresses {
   /** @param baseUrl where clients reach the service, without a slash at the end */

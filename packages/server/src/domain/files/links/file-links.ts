@@ -48,8 +48,9 @@ export function readLinkText(key: Buffer, text: string): FileLink | null {
 }
 
 /**
- * Returns the ID of the file that the text of a link names, whatever its signature and expiry, so that references to a file stay when keys
- * are renewed. A forged text can keep a file but grants no access to one.
+ * Returns the ID of the file that the text of a link names, whatever its signature and expiry, so
+ * that references to a file stay when keys are renewed. A forged text can keep a file but grants no
+ * access to one.
  * @returns null when it is no link of the app
  */
 export function linkedFileId(appId: string, text: string): string | null {

@@ -18,7 +18,8 @@ export class ForwardingService {
   /**
    * Copies nothing: the file gets an address for another recipient.
    * @returns the address
-   * @throws AppError file_signature_invalid, file_not_found, no_permission, and those that keep the caller from writing to the recipient
+   * @throws AppError file_signature_invalid, file_not_found, no_permission, and those that keep the
+   * caller from writing to the recipient
    */
   async forward(
     caller: UploadingCaller,

@@ -10,8 +10,8 @@ export interface LinkSignerOptions {
 }
 
 /**
- * Signs links and checks their signatures. Links stand in messages for years, so every app has its own key for them, which only the
- * operator replaces.
+ * Signs links and checks their signatures. Links stand in messages for years, so every app has its
+ * own key for them, which only the operator replaces.
  */
 export class LinkSigner {
   constructor(private readonly options: LinkSignerOptions) {}

@@ -29,7 +29,10 @@ export interface ReferenceDifference {
 
 const referrersPerStep = 500
 
-/** Records the references to files from the current texts: idempotent, and independent of the order of events. */
+/**
+ * Records the references to files from the current texts: idempotent, and independent of the order
+ * of events.
+ */
 export class FileReferenceService {
   constructor(private readonly options: FileReferenceServiceOptions) {}
 
@@ -46,7 +49,8 @@ export class FileReferenceService {
     const different = await database.read((db) => this.#differenceOf(db, appId, referrers))
     if (isEmpty(different)) return
     await database.transaction(async (tx) => {
-      // The lock serializes this with other refreshes and with removals, so the difference stays true until it is recorded.
+      // The lock serializes this with other refreshes and with removals, so the difference stays
+      // true until it is recorded.
       await usage.lock(tx, appId)
       const { missing, surplus } = await this.#differenceOf(tx, appId, referrers)
       await references.deleteMany(tx, surplus)
@@ -85,7 +89,10 @@ export class FileReferenceService {
       yield { ...(await this.#differenceOf(db, appId, referrers)), checked: referrers.length }
   }
 
-  /** Yields the referrers of all texts with references, then those of all recorded references; a referrer may come twice. */
+  /**
+   * Yields the referrers of all texts with references, then those of all recorded references; a
+   * referrer may come twice.
+   */
   async *#referrers(read: Read, appId: string): AsyncGenerator<FileReferrer[]> {
     const { references, texts } = this.options
     for (const kind of Object.values(fileReferenceKind)) {

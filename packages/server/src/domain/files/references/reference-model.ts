@@ -61,7 +61,10 @@ export function sharedFileReferrer(groupId: Int64, sharedFileId: Int64): FileRef
   }
 }
 
-/** Returns the references of a text: by addresses of files; an avatar or shared file may also be a bare file ID. */
+/**
+ * Returns the references of a text: by addresses of files; an avatar or shared file may also be a
+ * bare file ID.
+ */
 export function referencesOf(appId: string, { referrer, text }: ReferencingText): FileReference[] {
   const linked = mayReferToFiles(text)
     ? Array.from(text.matchAll(signature), ([, link = '']) => linkedFileId(appId, link))

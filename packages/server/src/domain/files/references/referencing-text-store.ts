@@ -61,8 +61,8 @@ const findSharedFiles: BulkSelect = {
 }
 
 /**
- * Reads the texts that may refer to files: existing messages, and avatars and shared files of existing users and groups. The avatar of the
- * system, user 0, is a setting of the app.
+ * Reads the texts that may refer to files: existing messages, and avatars and shared files of
+ * existing users and groups. The avatar of the system, user 0, is a setting of the app.
  */
 export class ReferencingTextStore {
   readonly #messages: PreparedPage<MessagePlace, AttachmentRow>
@@ -165,7 +165,8 @@ export class ReferencingTextStore {
   }
 
   /**
-   * Lists the texts of one kind in the order of their referrers, after a referrer: at least `limit` unless these were the last.
+   * Lists the texts of one kind in the order of their referrers, after a referrer: at least `limit`
+   * unless these were the last.
    * @param after null: from the first
    */
   async list(

@@ -45,8 +45,9 @@ export class FileRemoval {
   }
 
   /**
-   * Begins to remove the unreferenced ones of the files: their addresses now answer file_not_found. Texts that were committed before may
-   * refer to them without a recorded reference yet, so only {@link finish} removes them, once the consumer has caught up.
+   * Begins to remove the unreferenced ones of the files: their addresses now answer file_not_found.
+   * Texts that were committed before may refer to them without a recorded reference yet, so only
+   * {@link finish} removes them, once the consumer has caught up.
    * @param fileIds at least one
    * @returns the ID of this removal
    */
@@ -61,9 +62,10 @@ export class FileRemoval {
   }
 
   /**
-   * Removes the files that are still unreferenced and makes the others available again. A removal that was interrupted is finished the same
-   * way.
-   * @param options.isFollowed true when the consumer has handled all events from before the removal; otherwise all files stay
+   * Removes the files that are still unreferenced and makes the others available again. A removal
+   * that was interrupted is finished the same way.
+   * @param options.isFollowed true when the consumer has handled all events from before the
+   * removal; otherwise all files stay
    */
   async finish(
     appId: string,

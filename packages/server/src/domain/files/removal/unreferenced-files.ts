@@ -87,7 +87,8 @@ export class UnreferencedFiles {
       .filter(({ isReferenced }) => !isReferenced)
       .map(({ fileId }) => fileId)
     if (unreferenced.length > 0) {
-      // The consumer may be about to record references to these files; their addresses must not fail until then.
+      // The consumer may be about to record references to these files; their addresses must not
+      // fail until then.
       if (!(await this.#isCaughtUp(appId, signal))) return null
       const removalId = await removal.begin(appId, unreferenced)
       if (!(await this.#finish(appId, unreferenced, removalId, signal))) return null
@@ -95,7 +96,10 @@ export class UnreferencedFiles {
     return found.length < filesPerStep ? null : (found.at(-1) ?? null)
   }
 
-  /** Keeps files to which texts from before the removal refer. @returns false when those references are not known yet */
+  /**
+   * Keeps files to which texts from before the removal refer.
+   * @returns false when those references are not known yet
+   */
   async #finish(
     appId: string,
     fileIds: readonly string[],

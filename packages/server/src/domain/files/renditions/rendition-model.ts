@@ -21,8 +21,8 @@ const largest = 1_600
 const defaultSize = 200
 
 /**
- * Returns the form of a picture: a square of 200, 800 or 1,600 pixels that a thumbnail fits into and a cover fills. The longer side of the
- * wanted size is rounded up; without a size it is 200.
+ * Returns the form of a picture: a square of 200, 800 or 1,600 pixels that a thumbnail fits into
+ * and a cover fills. The longer side of the wanted size is rounded up; without a size it is 200.
  */
 export function pictureForm({
   imageType: type,

@@ -53,7 +53,10 @@ const mp3Type = 'audio/mpeg'
 const amrType = /^audio\/amr/
 const maxKnown = 10_000
 
-/** Makes other forms of files: smaller pictures, voice as mp3. The first request for a form makes it, pays for it, and it is stored with the file. */
+/**
+ * Makes other forms of files: smaller pictures, voice as mp3. The first request for a form makes
+ * it, pays for it, and it is stored with the file.
+ */
 export class RenditionService {
   readonly #known = boundedCache<string, Rendition>(maxKnown)
   readonly #inProgress = new Map<string, Promise<Rendition>>()
@@ -63,7 +66,10 @@ export class RenditionService {
     this.#failed = new FailedRenditions(options)
   }
 
-  /** @throws AppError rendition_unavailable, picture_too_complex, object_storage_failed, file_storage_full, unavailable */
+  /**
+   * @throws AppError rendition_unavailable, picture_too_complex, object_storage_failed,
+   * file_storage_full, unavailable
+   */
   async picture(file: StoredFile, wanted: WantedPicture, turn: MediaTurn): Promise<Rendition> {
     if (!file.contentType.startsWith('image/'))
       throw new AppError('rendition_unavailable', 'it is no picture')

@@ -56,7 +56,10 @@ type TicketValues = [
   expiresAt: number,
 ]
 
-/** @returns null when it is not the text of {@link ticketText} under one of these keys; it may have expired */
+/**
+ * @returns null when it is not the text of {@link ticketText} under one of these keys; it may have
+ * expired
+ */
 export function readTicketText(keys: readonly Buffer[], text: string): FileTicket | null {
   const values = readSignedList(keys, text)
   if (values === null) return null

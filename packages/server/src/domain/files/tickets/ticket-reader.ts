@@ -16,7 +16,10 @@ export interface TicketReaderOptions {
 export class TicketReader {
   constructor(private readonly options: TicketReaderOptions) {}
 
-  /** @returns null when the ticket has expired, the tokens of its owner have been ended, or the owner has left the group since */
+  /**
+   * @returns null when the ticket has expired, the tokens of its owner have been ended, or the
+   * owner has left the group since
+   */
   async find(text: string): Promise<FileTicket | null> {
     const { database, signer, users } = this.options
     const ticket = signer.read(text)

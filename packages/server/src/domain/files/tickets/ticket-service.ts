@@ -45,8 +45,8 @@ export class TicketService {
 
   /**
    * @param fileType as fileType of the protocol
-   * @throws AppError file_type_invalid for a shared file to a user, file_quota_reached, member_required, and those that keep the
-   * caller from writing to the recipient
+   * @throws AppError file_type_invalid for a shared file to a user, file_quota_reached,
+   * member_required, and those that keep the caller from writing to the recipient
    */
   async issueForChat(
     caller: UploadingCaller,

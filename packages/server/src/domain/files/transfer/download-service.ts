@@ -54,7 +54,10 @@ const redirectLifeSeconds = 900
 export class DownloadService {
   constructor(private readonly options: DownloadServiceOptions) {}
 
-  /** @throws AppError file_signature_invalid, file_not_found, no_permission, and those of {@link RenditionService} */
+  /**
+   * @throws AppError file_signature_invalid, file_not_found, no_permission, and those of
+   * {@link RenditionService}
+   */
   async chatFile(
     { caller, charge }: DownloadCall,
     fileSign: string,
@@ -64,7 +67,10 @@ export class DownloadService {
     return this.#download(file, wanted, turnOf({ caller, charge }))
   }
 
-  /** Answers an avatar, which all users of the app may read. @throws AppError file_not_found, and those of {@link RenditionService} */
+  /**
+   * Answers an avatar, which all users of the app may read.
+   * @throws AppError file_not_found, and those of {@link RenditionService}
+   */
   async avatar(call: DownloadCall, objectName: string, wanted: WantedForm): Promise<FileAnswer> {
     const { database, files } = this.options
     const { appId } = call.caller

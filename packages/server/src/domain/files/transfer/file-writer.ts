@@ -58,7 +58,8 @@ export class FileWriter {
 
   /**
    * Resolves when the file can be downloaded.
-   * @throws AppError upload_ticket_used, upload_ticket_invalid, file_quota_reached: the file was not recorded; unavailable, storage_failed
+   * @throws AppError upload_ticket_used, upload_ticket_invalid, file_quota_reached: the file was
+   * not recorded; unavailable, storage_failed
    */
   async write(upload: UploadedFile): Promise<void> {
     await this.#queue.add(upload)

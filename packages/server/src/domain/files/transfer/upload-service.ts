@@ -77,8 +77,9 @@ export class UploadService {
 
   /**
    * Resolves when the file is durable and can be downloaded.
-   * @throws AppError upload_ticket_invalid when the ticket has ended since; upload_ticket_used, file_missing, file_type_invalid,
-   * file_too_large, file_quota_reached, file_storage_full, object_storage_failed, and the errors of the form
+   * @throws AppError upload_ticket_invalid when the ticket has ended since; upload_ticket_used,
+   * file_missing, file_type_invalid, file_too_large, file_quota_reached, file_storage_full,
+   * object_storage_failed, and the errors of the form
    */
   async receive(ticket: FileTicket, upload: IncomingUpload, charges: UploadCharges): Promise<void> {
     const room = await this.#room(ticket)
@@ -89,8 +90,9 @@ export class UploadService {
   }
 
   /**
-   * Takes over a file that the client has sent straight to the store. The file gets another key, because the client may send further files
-   * to the same place until its form expires. Repeating it does no harm.
+   * Takes over a file that the client has sent straight to the store. The file gets another key,
+   * because the client may send further files to the same place until its form expires. Repeating
+   * it does no harm.
    * @throws AppError as {@link receive}; file_missing when the store has no file of the ticket
    */
   async finish(ticket: FileTicket, charges: UploadCharges): Promise<void> {
@@ -169,7 +171,10 @@ export class UploadService {
     }
   }
 
-  /** @throws AppError file_quota_reached once the file exceeds what the quota had left at the beginning; BlobError */
+  /**
+   * @throws AppError file_quota_reached once the file exceeds what the quota had left at the
+   * beginning; BlobError
+   */
   async #put(
     key: string,
     body: Readable,
@@ -200,7 +205,10 @@ export class UploadService {
     return database.read((db) => files.find(db, ticket))
   }
 
-  /** Destroys the body when it fails. @throws AppError file_missing, file_type_invalid, the error of the body */
+  /**
+   * Destroys the body when it fails.
+   * @throws AppError file_missing, file_type_invalid, the error of the body
+   */
   async #typeOfHead(ticket: FileTicket, body: Readable): Promise<DetectedType> {
     try {
       const head = await headOf(body)
@@ -214,7 +222,11 @@ export class UploadService {
     }
   }
 
-  /** Reads the stored file where its head does not determine the type. Removes the file when it fails. @throws AppError file_type_invalid; BlobError */
+  /**
+   * Reads the stored file where its head does not determine the type. Removes the file when it
+   * fails.
+   * @throws AppError file_type_invalid; BlobError
+   */
   async #typeOfStored(
     ticket: FileTicket,
     { key, headType, size }: { key: string; headType: DetectedType; size: number },
@@ -234,7 +246,10 @@ export class UploadService {
     }
   }
 
-  /** @throws AppError file_type_invalid for content of another kind than the ticket is for, and for pictures without thumbnails */
+  /**
+   * @throws AppError file_type_invalid for content of another kind than the ticket is for, and for
+   * pictures without thumbnails
+   */
   #requireKind(ticket: FileTicket, { contentType, kind }: DetectedType): void {
     const wanted = isAvatar(ticket) ? picture : wantedOf[ticket.fileType]
     if (!wanted) return
@@ -266,8 +281,8 @@ export class UploadService {
   }
 
   /**
-   * Removes the bytes of a file that was refused. After a failure of the service they stay: either the file was recorded, or maintenance
-   * removes them.
+   * Removes the bytes of a file that was refused. After a failure of the service they stay: either
+   * the file was recorded, or maintenance removes them.
    */
   async #discard(file: StoredFile, error: unknown): Promise<void> {
     const isRefused = error instanceof AppError && error.entry.http < 500

@@ -35,8 +35,8 @@ const uncounted: ReadonlySet<string> = new Set([
 const uncountedInChatrooms: ReadonlySet<string> = new Set(['group.joined', 'group.left'])
 
 /**
- * Appends the events of groups with the version of their group: each counted event raises it by one. The version is stored with the
- * commit, so the transaction must have locked the group.
+ * Appends the events of groups with the version of their group: each counted event raises it by
+ * one. The version is stored with the commit, so the transaction must have locked the group.
  */
 export class GroupEvents {
   readonly #versions = new WeakMap<Tx, Map<string, VersionedGroup>>()

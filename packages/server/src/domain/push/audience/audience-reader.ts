@@ -98,7 +98,10 @@ export class AudienceReader {
   }
 }
 
-/** Merges lists with the same limit. Users after the end of a full list may be missing from it, so they are left out. A list may repeat a user. */
+/**
+ * Merges lists with the same limit. Users after the end of a full list may be missing from it, so
+ * they are left out. A list may repeat a user.
+ */
 function pageOf(lists: readonly (readonly Int64[])[], after: Int64, limit: number): RecipientPage {
   const [end] = lists.flatMap((list) => (list.length < limit ? [] : list.slice(-1))).sort(compare)
   const known = [...new Set(lists.flat())].filter(

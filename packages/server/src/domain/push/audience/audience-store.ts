@@ -62,8 +62,9 @@ export class AudienceStore {
   }
 
   /**
-   * Lists the users of devices that are bound to a gateway, by ID. A user comes once for each such device: with `distinct`, PostgreSQL
-   * reads all bindings before it returns the first user, as long as the table has no statistics.
+   * Lists the users of devices that are bound to a gateway, by ID. A user comes once for each such
+   * device: with `distinct`, PostgreSQL reads all bindings before it returns the first user, as
+   * long as the table has no statistics.
    * @param limit in devices
    */
   async listBound(db: Queryable, appId: string, after: Int64, limit: number): Promise<Int64[]> {

@@ -14,8 +14,8 @@ export const handsetVendors = [
 const defaultSequence = ['ups', 'cloud_gw'] as const
 
 /**
- * The channels that ospush_sequence stands for, each once. ios_gw has no name there and is always first: its devices are bound to no
- * other channel.
+ * The channels that ospush_sequence stands for, each once. ios_gw has no name there and is always
+ * first: its devices are bound to no other channel.
  */
 export function sequenceOf(names: readonly ('ups' | VendorChannel)[] = []): VendorChannel[] {
   const named = names.length > 0 ? names : defaultSequence

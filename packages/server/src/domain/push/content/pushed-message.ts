@@ -17,7 +17,10 @@ export interface PushedMessage {
   readonly mentions: Mentions
   /** Its sender wants it to arrive without sound and vibration. */
   readonly isSilent: boolean
-  /** A later message for at least the same receivers, which is pushed in place of this one; null: there was none. */
+  /**
+   * A later message for at least the same receivers, which is pushed in place of this one; null:
+   * there was none.
+   */
   readonly collapsedBy: Int64 | null
 }
 

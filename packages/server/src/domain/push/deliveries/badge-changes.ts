@@ -21,7 +21,10 @@ export function totalOf(changes: readonly BadgeChange[]): BadgeTotal {
 
 const greatestShown = 2 ** 31 - 1
 
-/** The badges that devices show after each change. @param afterAdding the badge after the additions before it is set */
+/**
+ * The badges that devices show after each change.
+ * @param afterAdding the badge after the additions before it is set
+ */
 export function shownAfter(changes: readonly BadgeChange[], afterAdding: number): number[] {
   let badge = afterAdding - (totalOf(changes).added ?? 0)
   return changes.map((change) => {

@@ -35,7 +35,10 @@ export interface DeliveryPlannerOptions {
 /** The size of the batches of small audiences. */
 const deliveriesPerBatch = 250
 
-/** Plans and stores deliveries: one for each device, with its channel and badge or the reason why it gets none. */
+/**
+ * Plans and stores deliveries: one for each device, with its channel and badge or the reason why it
+ * gets none.
+ */
 export class DeliveryPlanner {
   constructor(private readonly options: DeliveryPlannerOptions) {}
 

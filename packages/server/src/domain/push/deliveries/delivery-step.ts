@@ -49,7 +49,10 @@ const maxChangesLength = 300
 const firstKept = 3
 const lastKept = 2
 
-/** Adds steps to those of a delivery, which are one JSON text a line; when they become too many, some amid them are left out. */
+/**
+ * Adds steps to those of a delivery, which are one JSON text a line; when they become too many,
+ * some amid them are left out.
+ */
 export function withSteps(steps: string, ...added: readonly DeliveryStep[]): string {
   const text = steps + stepsText(added.map(withShortWords))
   return text.length <= maxLength ? text : stepsText(withoutMiddle(readSteps(text)))
@@ -74,7 +77,10 @@ function shortened(text: string, maxCodeUnits: number): string {
   return text.length <= maxCodeUnits ? text : `${cutText(text, maxCodeUnits - 1)}…`
 }
 
-/** Leaves out as few as it can; receipts, by which repeated ones are known, only where there is nothing else. */
+/**
+ * Leaves out as few as it can; receipts, by which repeated ones are known, only where there is
+ * nothing else.
+ */
 function withoutMiddle(steps: readonly DeliveryStep[]): DeliveryStep[] {
   const first = steps.slice(0, firstKept)
   const others = steps.slice(firstKept)
@@ -112,7 +118,10 @@ export function probedDevice({
   return { userId, deviceSn, sessionId, probedAt }
 }
 
-/** When a delivery was sent last, else when its channel was chosen, milliseconds since 1970; null: neither. */
+/**
+ * When a delivery was sent last, else when its channel was chosen, milliseconds since 1970; null:
+ * neither.
+ */
 export function lastSentAt({ steps }: { readonly steps: string }): number | null {
   const sent = readSteps(steps).filter(({ step }) => step === 'tried' || step === 'channel_chosen')
   return sent.at(-1)?.at ?? null

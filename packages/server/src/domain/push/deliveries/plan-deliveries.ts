@@ -1,4 +1,7 @@
-/** Decides what each device of an audience gets; reads and writes nothing. Loaded by the writer's thread too. */
+/**
+ * Decides what each device of an audience gets; reads and writes nothing. Loaded by the writer's
+ * thread too.
+ */
 import type { Int64 } from '@hermod/protocol'
 import { pushDeliveryState, userStatus } from '@hermod/protocol/enums'
 import { chunksOf } from '../../../lib/chunks.js'

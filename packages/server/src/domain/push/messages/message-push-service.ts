@@ -48,8 +48,8 @@ export class MessagePushService {
   constructor(private readonly options: MessagePushServiceOptions) {}
 
   /**
-   * Orders the pushes of messages of one application, in their order within each conversation. Messages that have their task already are
-   * left out.
+   * Orders the pushes of messages of one application, in their order within each conversation.
+   * Messages that have their task already are left out.
    */
   async push(
     appId: string,
@@ -120,7 +120,10 @@ export class MessagePushService {
     })
   }
 
-  /** In one transaction, so that a task is there with all of its deliveries, or with the job that makes them. */
+  /**
+   * In one transaction, so that a task is there with all of its deliveries, or with the job that
+   * makes them.
+   */
   async #order(part: readonly MessageTask[]): Promise<void> {
     const { database, planner } = this.options
     const small = part.flatMap(({ task, recipients }) =>
@@ -164,7 +167,8 @@ function expiryOf(sentAt: Int64): number {
 
 /**
  * The name of the sender in the notification.
- * @param nameless for senders without a nickname, where the group hides its members (rule F9); null: the username
+ * @param nameless for senders without a nickname, where the group hides its members (rule F9);
+ * null: the username
  */
 function senderNameOf(
   names: SenderNames | undefined,

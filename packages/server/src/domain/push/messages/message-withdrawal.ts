@@ -28,7 +28,10 @@ const maxReadPages = 50
 /** A message that came while the user read everything may not be among what was read. */
 const readAllMarginMs = 1_000
 
-/** Withdraws pushes of messages that were recalled or read: unsent ones are not sent, and all leave the badges that they count in. */
+/**
+ * Withdraws pushes of messages that were recalled or read: unsent ones are not sent, and all leave
+ * the badges that they count in.
+ */
 export class MessageWithdrawal {
   constructor(private readonly options: MessageWithdrawalOptions) {}
 

@@ -85,8 +85,8 @@ export class ReadMessageStore {
   }
 
   /**
-   * Open pushes to the user of the last messages that were read, a page of them. Older pages follow with the ID before the oldest message
-   * as `upToId`.
+   * Open pushes to the user of the last messages that were read, a page of them. Older pages follow
+   * with the ID before the oldest message as `upToId`.
    */
   async listOpen(db: Queryable, read: ReadUpTo): Promise<OpenPush[]> {
     return this.#open.all(db, { ...read })

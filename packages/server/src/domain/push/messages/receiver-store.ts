@@ -172,7 +172,10 @@ export class ReceiverStore {
     }))
   }
 
-  /** All users with a device that is bound to a gateway, by ID, above `after`, as readers of a sender's broadcasts. */
+  /**
+   * All users with a device that is bound to a gateway, by ID, above `after`, as readers of a
+   * sender's broadcasts.
+   */
   async listBroadcastReaders(
     db: Queryable,
     sender: { readonly appId: string; readonly senderId: Int64 },
@@ -221,7 +224,10 @@ export class ReceiverStore {
     )
   }
 
-  /** The positions up to which receivers have read or hidden their conversations with senders; by {@link pairName}. */
+  /**
+   * The positions up to which receivers have read or hidden their conversations with senders; by
+   * {@link pairName}.
+   */
   async findSeen(
     db: Queryable,
     appId: string,

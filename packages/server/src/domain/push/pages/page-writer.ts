@@ -56,8 +56,8 @@ export class PageWriter {
   }
 
   /**
-   * Writes the rest of a page. Does nothing for a page that is written, and for a task that was cancelled; ends the pages of a task
-   * whose time is over.
+   * Writes the rest of a page. Does nothing for a page that is written, and for a task that was
+   * cancelled; ends the pages of a task whose time is over.
    */
   async write(appId: string, page: PageToSend, signal: AbortSignal): Promise<void> {
     const isFirst = page.page === 1
@@ -93,7 +93,10 @@ export class PageWriter {
     }
   }
 
-  /** @returns null when the part was not written, because the task or a user has changed since they were read */
+  /**
+   * @returns null when the part was not written, because the task or a user has changed since they
+   * were read
+   */
   async #writePart(
     task: StoredPushTask,
     { devices, users, certificateIds }: PageProgress,

@@ -63,9 +63,9 @@ export interface WrittenPart {
 }
 
 /**
- * Writes deliveries, badges and counts of some users, and moves the position of the task. The part that ends the page names the next page
- * and inserts its job. Throws {@link RetryProcedure} and stores nothing when another run has moved the task, the task has ended, or a
- * user was deleted.
+ * Writes deliveries, badges and counts of some users, and moves the position of the task. The part
+ * that ends the page names the next page and inserts its job. Throws {@link RetryProcedure} and
+ * stores nothing when another run has moved the task, the task has ended, or a user was deleted.
  */
 export const writeDeliveries: Procedure<PagePart, WrittenPart> = {
   module: import.meta.url,

@@ -49,7 +49,10 @@ export class ReportService {
     await this.#record({ appId, taskId, userId, deviceSn }, confirmation)
   }
 
-  /** Confirms pushes that a connected device has got. Those that are not for the device are ignored. Can be repeated. */
+  /**
+   * Confirms pushes that a connected device has got. Those that are not for the device are ignored.
+   * Can be repeated.
+   */
   async received(device: ReportingDevice, taskIds: readonly Int64[]): Promise<void> {
     for (const taskId of new Set(taskIds)) {
       const outcome = await outcomeOf(this.report(device, taskId, 'delivered'))

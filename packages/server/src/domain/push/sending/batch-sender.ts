@@ -201,7 +201,10 @@ export class BatchSender {
     }
   }
 
-  /** The deliveries of messages whose connected devices have answered a ping since, so that they have the message itself. */
+  /**
+   * The deliveries of messages whose connected devices have answered a ping since, so that they
+   * have the message itself.
+   */
   async #answered(appId: string, due: readonly Delivery[]): Promise<ReadonlySet<Delivery>> {
     const { core } = this.options
     const isAnswered = await Promise.all(
@@ -277,7 +280,10 @@ const missing: PushOutcome = {
   retryAfterMs: null,
 }
 
-/** The certificate and token of a delivery; null: the device has another token than at the time of planning. */
+/**
+ * The certificate and token of a delivery; null: the device has another token than at the time of
+ * planning.
+ */
 function openWay(
   delivery: Delivery,
   { bindings, certificates }: ResultInputs,

@@ -82,8 +82,8 @@ export type TokenChange =
   | { readonly kind: 'pause'; readonly until: number }
 
 /**
- * When to try again a delivery that is still held back, milliseconds since 1970; null: its result is recorded. A trace says once that its
- * push is held back.
+ * When to try again a delivery that is still held back, milliseconds since 1970; null: its result
+ * is recorded. A trace says once that its push is held back.
  */
 export function heldUntil(result: Result, inputs: ResultInputs, moment: Moment): number | null {
   if (result.kind !== 'tried' || !isStillHeldBack(result.delivery, result.outcome)) return null
@@ -186,7 +186,8 @@ function nextTry(
 
 /**
  * Another way to the device.
- * @param which `later`: behind the present one in the sequence; `same`: the present one too, with another token; `any`: the first one
+ * @param which `later`: behind the present one in the sequence; `same`: the present one too, with
+ * another token; `any`: the first one
  */
 function otherWay(
   delivery: Delivery,

@@ -39,7 +39,10 @@ export interface DeliveryRecorderOptions {
 export class DeliveryRecorder {
   constructor(private readonly options: DeliveryRecorderOptions) {}
 
-  /** @returns when to look again at the deliveries that stay as they are, by {@link deliveryName}, milliseconds since 1970 */
+  /**
+   * @returns when to look again at the deliveries that stay as they are, by {@link deliveryName},
+   * milliseconds since 1970
+   */
   async record(
     appId: string,
     inputs: ResultInputs,
@@ -83,7 +86,10 @@ export class DeliveryRecorder {
     )
   }
 
-  /** In a transaction after the results, and only for news: after a kill the next result of the certificate brings them again. */
+  /**
+   * In a transaction after the results, and only for news: after a kill the next result of the
+   * certificate brings them again.
+   */
   async #noteCertificates(appId: string, results: readonly Result[], now: number): Promise<void> {
     const { database, certificates } = this.options
     const tried = results.filter((result) => result.kind === 'tried')
@@ -119,7 +125,10 @@ function recordedResult(result: Result, inputs: ResultInputs, moment: Moment): R
     : { ...recorded, paused: { ...token, until: change.until } }
 }
 
-/** The news about a certificate: a success that is a minute later than the last known one, and pauses that are not known. */
+/**
+ * The news about a certificate: a success that is a minute later than the last known one, and
+ * pauses that are not known.
+ */
 function useOf(tried: readonly TriedDelivery[], now: number) {
   const outcomes = tried.map(({ outcome }) => outcome)
   const { lastAcceptedAt = 0, pauses = {} } = tried[0]?.certificate ?? {}

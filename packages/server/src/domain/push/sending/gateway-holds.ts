@@ -8,8 +8,9 @@ const maxApps = 10_000
 const probeMs = 1_000
 
 /**
- * The certificates that this node cannot send with for now: the gateway is down, refuses the credentials, or the certificate's quota is
- * used up. Known from the outcomes of this node, so a new node learns of a hold with its first sends.
+ * The certificates that this node cannot send with for now: the gateway is down, refuses the
+ * credentials, or the certificate's quota is used up. Known from the outcomes of this node, so a
+ * new node learns of a hold with its first sends.
  */
 export class GatewayHolds {
   /** By application and certificate: the end of the hold, milliseconds since 1970. */

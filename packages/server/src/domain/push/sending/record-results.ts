@@ -43,8 +43,9 @@ export interface RecordInput {
 }
 
 /**
- * Records the results of deliveries that are as they were read, with the tokens, counts and progress of tasks that follow. Of two runs
- * that tried the same delivery one is recorded, so that nothing counts twice.
+ * Records the results of deliveries that are as they were read, with the tokens, counts and
+ * progress of tasks that follow. Of two runs that tried the same delivery one is recorded, so that
+ * nothing counts twice.
  * @returns the names of the deliveries that were recorded, see {@link deliveryName}
  */
 export const recordResults: Procedure<RecordInput, readonly string[]> = {

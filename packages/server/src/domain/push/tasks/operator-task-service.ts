@@ -45,7 +45,8 @@ export class OperatorTaskService {
   }
 
   /**
-   * Deliveries that wait are ended by those who come to send them. A task that has come to its end stays what it is.
+   * Deliveries that wait are ended by those who come to send them. A task that has come to its end
+   * stays what it is.
    * @throws AppError app_not_found, push_task_not_found
    */
   async cancel(key: TaskKey): Promise<TaskProgress> {

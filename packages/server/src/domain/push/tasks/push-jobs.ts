@@ -17,7 +17,10 @@ export interface PageToSend extends BatchToSend {
 /** The kinds of jobs that send. */
 export type SendJob = JobKind<BatchToSend | PageToSend>
 
-/** Sends deliveries of a batch that are pending and due. The job of a page writes the page first, if it is not written. */
+/**
+ * Sends deliveries of a batch that are pending and due. The job of a page writes the page first, if
+ * it is not written.
+ */
 export const sendBatch: SendJob = jobKind('push.send')
 
 /** The same for the later pages of an audience: other pushes need not wait for them. */
@@ -34,7 +37,10 @@ export function firstPageJob(task: TaskKey): NewJob<PageToSend> {
   return pageJob(appId, { taskId, page: 1, batchId: firstBatchId(task) })
 }
 
-/** The batch of the first page. IDs of tasks and batches come from one generator, so the task's own is free. */
+/**
+ * The batch of the first page. IDs of tasks and batches come from one generator, so the task's own
+ * is free.
+ */
 export function firstBatchId({ taskId }: Pick<TaskKey, 'taskId'>): Int64 {
   return taskId
 }

@@ -257,7 +257,10 @@ export class TaskStore {
     return this.database.bulk<TaskTimes>(db, findTimes, rows)
   }
 
-  /** Tasks of all applications that were made before, and have expired before, some point in time; the oldest first. */
+  /**
+   * Tasks of all applications that were made before, and have expired before, some point in time;
+   * the oldest first.
+   */
   async listOld(
     db: Queryable,
     {

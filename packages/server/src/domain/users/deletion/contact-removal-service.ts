@@ -25,7 +25,10 @@ const contactRemoval = jobKind<Removal>('contact_removal')
 /** Users of one event, so that the head of the outbox is locked for a short time. */
 const usersPerEvent = 500
 
-/** Announces a deletion to users who had a relation to the deleted user (rule D5), after the deletion was answered. */
+/**
+ * Announces a deletion to users who had a relation to the deleted user (rule D5), after the
+ * deletion was answered.
+ */
 export class ContactRemovalService {
   constructor(private readonly options: ContactRemovalServiceOptions) {}
 

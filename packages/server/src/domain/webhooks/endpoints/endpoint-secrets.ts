@@ -16,7 +16,10 @@ const previousMs = 24 * 3_600_000
 /** Opened secrets in memory. */
 const maxOpened = 10_000
 
-/** The secrets of endpoints, encrypted at rest. Each request needs them, so opened ones are kept in memory. */
+/**
+ * The secrets of endpoints, encrypted at rest. Each request needs them, so opened ones are kept in
+ * memory.
+ */
 export class EndpointSecretBox {
   /** By place and sealed text. */
   readonly #opened = boundedCache<string, EndpointSecrets>(maxOpened)

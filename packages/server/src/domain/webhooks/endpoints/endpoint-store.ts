@@ -74,7 +74,10 @@ export class EndpointStore {
     return rows.map(toEndpoint)
   }
 
-  /** The newest change of any endpoint and the number of endpoints, without disabled applications, by which changes are noticed. */
+  /**
+   * The newest change of any endpoint and the number of endpoints, without disabled applications,
+   * by which changes are noticed.
+   */
   async version(db: Queryable): Promise<string> {
     const { count, updated, sum } = await db
       .selectFrom('webhook_endpoints as e')

@@ -19,8 +19,8 @@ export const cloudCodes = codeTable({
   auth_expired: ['UNAUTHENTICATED'],
   throttled: ['QUOTA_EXCEEDED', 'RESOURCE_EXHAUSTED'],
   server_error: ['UNAVAILABLE', 'INTERNAL', 'UNSPECIFIED_ERROR'],
-  // PERMISSION_DENIED without a detail: the account lacks the right to send, or the project is unknown. A device of another project has
-  // the detail SENDER_ID_MISMATCH.
+  // PERMISSION_DENIED without a detail: the account lacks the right to send, or the project is
+  // unknown. A device of another project has the detail SENDER_ID_MISMATCH.
   credentials: ['PERMISSION_DENIED'],
   // The set-up for devices of Apple and for browsers; other devices are reached.
   push_config: ['THIRD_PARTY_AUTH_ERROR', 'APNS_AUTH_ERROR'],

@@ -24,8 +24,8 @@ const maxPayloadBytes = 4096
 const maxTtlSeconds = 2_419_200
 const analyticsLabel = /^[\w.~%-]{1,50}$/
 /**
- * A Firebase installation ID: 17 bytes that begin with the bits 0111, in base64url, cut to 22 characters. A registration token is longer
- * and has a colon.
+ * A Firebase installation ID: 17 bytes that begin with the bits 0111, in base64url, cut to 22
+ * characters. A registration token is longer and has a colon.
  */
 const installationId = /^[cdef][\w-]{21}$/
 
@@ -99,7 +99,8 @@ function cloudAndroid(notification: PushNotification, { badgeCount }: PushTarget
     ...(options.color ? { color: options.color } : {}),
     ...(isSilent ? {} : { sound: options.sound || 'default' }),
     ...(action === undefined ? {} : { click_action: action }),
-    // Replaces on the device. The gateway keeps only four collapse keys of a device, so these are left to the app.
+    // Replaces on the device. The gateway keeps only four collapse keys of a device, so these are
+    // left to the app.
     tag: replacingKey(notification),
     ...(count === null ? {} : { notification_count: count }),
     notification_priority: priority === 'high' ? 'PRIORITY_HIGH' : 'PRIORITY_DEFAULT',

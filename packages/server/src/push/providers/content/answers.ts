@@ -19,8 +19,9 @@ type QuotaClass = keyof typeof quotas
 
 /**
  * Kinds of outcomes as tables name them. `suspect_token`: invalid, but a wrong package or project
- * gives the same answer; `suspect_request`: the answer concerns path or topic. `credentials`: `config` that concerns the credentials or the account.
- * `push_config`: the set-up is refused for a device or a message, and other pushes go on. `clock`: the gateway finds our time wrong.
+ * gives the same answer; `suspect_request`: the answer concerns path or topic. `credentials`:
+ * `config` that concerns the credentials or the account. `push_config`: the set-up is refused for a
+ * device or a message, and other pushes go on. `clock`: the gateway finds our time wrong.
  */
 export type AnswerClass =
   | Exclude<Refusal['kind'], 'network' | 'held_back' | 'quota'>

@@ -63,7 +63,10 @@ export function readIosCredentials(certificate: GatewayCertificate): IosCredenti
   })
 }
 
-/** Returns why a text is a topic and no bundle ID; continues after the name of the field. Null: it may be one. */
+/**
+ * Returns why a text is a topic and no bundle ID; continues after the name of the field. Null: it
+ * may be one.
+ */
 function bundleIdFault(text: string): string | null {
   for (const [pushType, suffix] of Object.entries(suffixes))
     if (suffix !== '' && text.endsWith(suffix))

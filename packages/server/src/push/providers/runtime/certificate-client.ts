@@ -291,8 +291,8 @@ function ofCredentials(refusal: Refusal): Refusal {
 }
 
 /**
- * Tests whether the refusal of a whole list may concern one of its devices. Then devices get one request each, so that the token of one
- * user costs no other user a push or a token.
+ * Tests whether the refusal of a whole list may concern one of its devices. Then devices get one
+ * request each, so that the token of one user costs no other user a push or a token.
  */
 function isAboutSomeDevice(outcomes: readonly PushOutcome[]): boolean {
   const [first] = outcomes

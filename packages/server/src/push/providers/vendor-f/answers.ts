@@ -65,8 +65,8 @@ export function vendorFRedirect(answer: GatewayAnswer): URL | null {
 }
 
 /**
- * Tests whether a request, with its message and tokens, may go to the address: to the hosts of the vendor by https, or to the host of the
- * certificate's own address in the same way as there.
+ * Tests whether a request, with its message and tokens, may go to the address: to the hosts of the
+ * vendor by https, or to the host of the certificate's own address in the same way as there.
  */
 export function isOwnAddress(
   { protocol, hostname, username, password }: URL,

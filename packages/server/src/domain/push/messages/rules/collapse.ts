@@ -50,7 +50,8 @@ function mentionsAll(mentions: Mentions, others: Mentions): boolean {
 }
 
 /**
- * Suppresses a message for users who get a later one. A mention is replaced only by a mention, and an audible push only by an audible one.
+ * Suppresses a message for users who get a later one. A mention is replaced only by a mention, and
+ * an audible push only by an audible one.
  * @param messages of one conversation, oldest first
  * @returns them in their order
  */
