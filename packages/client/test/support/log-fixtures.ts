@@ -51,7 +51,7 @@ export const two = { ...after(empty, stored(1, 1), stored(2, 2)), isHeadNeeded: 
 
 export const requested = {
   ...reader,
-  ...{ isCurrent: true, hasMoved: false, isNamed: false, isList: false, window: 2 },
+  ...({ moved: 'nothing', asked: 'delta', window: 2 } as const),
 }
 
 export function headOf(record: LogRecord, members: Partial<Head> = {}): Head {

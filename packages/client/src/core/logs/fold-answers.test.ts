@@ -14,12 +14,18 @@ import {
   two,
 } from '../../../test/support/log-fixtures.js'
 import type { LogRecord, MessageRecord } from '../records.js'
-import { foldChangesPage, foldHead, foldHistory } from './fold-answers.js'
+import {
+  foldChangesPage,
+  foldHead,
+  foldHistory,
+  headCaseOf,
+  type HeadRequest,
+} from './fold-answers.js'
 import { beginFold, type Fold, foldChange, foldDeletion, foldMark } from './log-fold.js'
 import type { Head, LogChange } from './wire.js'
 
 /** Applies a head. @returns the record, and what is left to do */
-function taken(record: LogRecord, head: Head, options: Partial<typeof requested> = {}) {
+function taken(record: LogRecord, head: Head, options: Partial<HeadRequest> = {}) {
   const fold = beginFold(record)
   const result = foldHead(fold, head, { ...requested, ...options })
   return { ...fold, result }
@@ -70,28 +76,28 @@ describe('heads', () => {
   })
 
   it('of a list ask for few changes, and drop a log that has many', () => {
-    const few = taken(two, headOf(two, { ...later, messages: newest }), { isList: true })
+    const few = taken(two, headOf(two, { ...later, messages: newest }), { asked: 'list' })
     expect([few.result, few.record.change]).toEqual(['behind', 2])
     const many = headOf(two, { ...later, change: 200, messages: newest })
-    const { result, record, isEmptied } = taken(two, many, { isList: true })
+    const { result, record, isEmptied } = taken(two, many, { asked: 'list' })
     expect([result, isEmptied]).toEqual(['taken', true])
     expect(record).toMatchObject({ change: 200, ranges: [[7, 8]] })
   })
 
   it('that did not fit are requested by name, then by their changes', () => {
     expect(taken(two, headOf(two, later)).result).toBe('behind')
-    expect(taken(two, headOf(two, later), { isNamed: true }).result).toBe('missing')
+    expect(taken(two, headOf(two, later), { asked: 'named' }).result).toBe('missing')
   })
 
   it('older than the log change no mark and no count', () => {
     const three = after(two, stored(3, 3, { senderId: me }))
-    const { record } = taken(three, headOf(two, { unread: 2, from: 2 }), { hasMoved: true })
+    const { record } = taken(three, headOf(two, { unread: 2, from: 2 }), { moved: 'changes' })
     expect(record).toMatchObject({ change: 3, unread: 0, readSeq: 3, isHeadNeeded: false })
   })
 
   it('requested before a mark came do not take it back', () => {
     const read = { ...two, readSeq: 2, unread: 0 }
-    const { record } = taken(read, headOf(two, { from: 2 }), { isCurrent: false })
+    const { record } = taken(read, headOf(two, { from: 2 }), { moved: 'numbers' })
     expect(record).toMatchObject({ unread: 0, readSeq: 2, isHeadNeeded: true })
   })
 
@@ -107,6 +113,43 @@ describe('heads', () => {
     const { record, isEmptied } = taken(group, headOf(group, { hiddenMsgId: 0, from: 2 }))
     expect(isEmptied).toBe(true)
     expect(record).toMatchObject({ hiddenMsgId: 0, ranges: [] })
+  })
+})
+
+describe('the case of a head', () => {
+  const log = { ...two, change: 10, seq: 8, ranges: [[1, 8]] as const }
+  const holdsNothing = { ...log, ranges: [] }
+  const group = { ...log, kind: 'group' as const, hiddenMsgId: 105 }
+  const fits = { messages: newest }
+  const visible = { hiddenMsgId: 0 }
+
+  it.each<[string, LogRecord, Partial<Head>, Partial<HeadRequest>, string]>([
+    ['a lower number, nothing has happened', log, { change: 9 }, {}, 'lost'],
+    ['a lower number, a mark has come', log, { change: 9 }, { moved: 'numbers' }, 'lost'],
+    ['a lower number, changes have come', log, { change: 9 }, { moved: 'changes' }, 'older'],
+    ['a lower number, both have come', log, { change: 9 }, { moved: 'both' }, 'older'],
+    ['less hidden', group, visible, {}, 'shown'],
+    ['less hidden, changes have come', group, visible, { moved: 'changes' }, 'shown'],
+    ['less hidden, a deletion has come', group, visible, { moved: 'numbers' }, 'same'],
+    ['the same number', log, {}, {}, 'same'],
+    ['changes from the number', log, { change: 12, from: 10 }, { asked: 'named' }, 'changes'],
+    ['changes from above', log, { change: 20, from: 15 }, {}, 'missing'],
+    ['changes from above, of no messages', holdsNothing, { change: 20, from: 15 }, {}, 'changes'],
+    ['a higher number, of no messages', holdsNothing, { change: 20 }, {}, 'whole'],
+    ['messages, asked by name', log, { change: 20, ...fits }, { asked: 'named' }, 'whole'],
+    ['no messages, asked by name', log, { change: 20 }, { asked: 'named' }, 'missing'],
+    ['messages, not by name', log, { change: 20, ...fits }, {}, 'whole'],
+    ['no messages, not by name', log, { change: 20 }, {}, 'behind'],
+    ['messages, of a list', log, { change: 111, ...fits }, { asked: 'list' }, 'whole'],
+    [
+      'messages, of a list, few changes',
+      log,
+      { change: 110, ...fits },
+      { asked: 'list' },
+      'behind',
+    ],
+  ])('%s', (_name, record, members, request, expected) => {
+    expect(headCaseOf(record, headOf(record, members), { ...requested, ...request })).toBe(expected)
   })
 })
 
@@ -203,7 +246,7 @@ describe('a log', () => {
           run((fold) => {
             foldHead(fold, server.head(isNamed ? record.change : undefined), {
               ...requested,
-              isNamed,
+              asked: isNamed ? 'named' : 'delta',
             })
           })
         for (const [index, { what, which }] of steps.entries()) {

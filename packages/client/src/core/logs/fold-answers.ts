@@ -3,9 +3,11 @@ import { addRange, coveredFrom, covers } from '../ranges.js'
 import type { LogRecord, MessageRecord } from '../records.js'
 import {
   confirmRead,
+  draftOf,
   emptyFold,
   type Fold,
   foldChange,
+  forgetLast,
   hide,
   needHead,
   put,
@@ -13,8 +15,8 @@ import {
   type Reader,
   readAll,
   set,
-  without,
 } from './log-fold.js'
+import type { Moved } from './logs.js'
 import type { ChangesPage, Head, HistoryPage, LogChange } from './wire.js'
 
 /**
@@ -31,105 +33,151 @@ const maxChanges = 100
 
 /** The request of a head, as far as it decides what the head means. */
 export interface HeadRequest extends Reader {
-  /** The log has had nothing but changes since the request, so the server knew the marks. */
-  readonly isCurrent: boolean
-  /** Changes have been applied since the request. */
-  readonly hasMoved: boolean
-  /** The request had the client's number. */
-  readonly isNamed: boolean
-  /** The head is of the list of all logs. */
-  readonly isList: boolean
+  /** What has happened to the log since the request. */
+  readonly moved: Moved
+  /** The request had the number of the log (`named`), or was for a page of all logs (`list`) or of those that have changed. */
+  readonly asked: 'named' | 'list' | 'delta'
   /** Number of newest messages that were requested. */
   readonly window: number
 }
 
+/**
+ * How a head stands to the log; the README of the core has the table.
+ * - `lost`: the server has lost changes, without a new epoch
+ * - `shown`: the history of a group has become visible, so what was hidden is a hole
+ * - `changes`: the head has all changes that the log misses
+ * - `older`: the log has changes that the head has not
+ * - `same`: both have the same changes
+ * - `whole`: the number of the head and its newest messages take the place of the log's
+ * - `missing`, `behind`: nothing is taken, as in {@link HeadResult}
+ */
+export type HeadCase =
+  | 'lost'
+  | 'shown'
+  | 'changes'
+  | 'older'
+  | 'same'
+  | 'whole'
+  | 'missing'
+  | 'behind'
+
+type ContentCase = Exclude<HeadCase, 'lost' | 'shown'>
+
+/** Returns how a head stands to a log. */
+export function headCaseOf(log: LogRecord, head: Head, { moved, asked }: HeadRequest): HeadCase {
+  const hasChanges = moved === 'changes' || moved === 'both'
+  const holdsNothing = log.ranges.length === 0
+  if (head.change < log.change && !hasChanges) return 'lost'
+  if (log.kind === 'group' && head.hiddenMsgId < log.hiddenMsgId && isCurrent(moved)) return 'shown'
+  if (head.from !== undefined)
+    return holdsNothing || head.from <= log.change ? 'changes' : 'missing'
+  if (head.change < log.change) return 'older'
+  if (head.change === log.change) return 'same'
+  if (holdsNothing) return 'whole'
+  if (asked === 'named') return head.messages ? 'whole' : 'missing'
+  const mayBeFew = asked === 'list' && head.change - log.change <= maxChanges
+  return head.messages && !mayBeFew ? 'whole' : 'behind'
+}
+
+/** Tests for a log that has had nothing but changes since a request: the server knew its marks. */
+const isCurrent = (moved: Moved) => moved === 'nothing' || moved === 'changes'
+
 /** Applies a head. */
 export function foldHead(fold: Fold, head: Head, request: HeadRequest): HeadResult {
-  const { isCurrent } = request
-  const before = fold.record
-  const kept = isCurrent ? {} : pick(before, modes)
-  set(fold, { ...head.state, ...kept })
-  if ((before.version ?? 0) > (head.state.version ?? 0)) set(fold, pick(before, ['version']))
-  // The server has lost changes, without a new epoch.
-  const isLost = !request.hasMoved && head.change < before.change
-  // The history of a group has become visible: what was hidden is a hole.
-  const isShown = isCurrent && before.kind === 'group' && head.hiddenMsgId < before.hiddenMsgId
-  if (isLost || isShown) emptyFold(fold)
-  if (isLost) set(fold, { change: 0, seq: 0, ...head.marks })
-  if (isShown) set(fold, { hiddenMsgId: head.hiddenMsgId })
+  const { readSeq, hiddenMsgId } = fold.record
+  takeState(fold, head, request)
+  const found = emptyFor(fold, head, request)
   hide(fold, head.hiddenMsgId)
-  const result = takeContent(fold, head, request)
-  takeNumbers(fold, head, { before, isCurrent })
+  const result = takeContent(fold, head, { ...request, found })
+  const isNews = head.marks.readSeq > readSeq || head.hiddenMsgId !== hiddenMsgId
+  takeNumbers(fold, head, { isNews, moved: request.moved })
   if (result !== 'taken') needHead(fold)
   return result
 }
 
-function takeContent(fold: Fold, head: Head, request: HeadRequest): HeadResult {
-  const { record } = fold
-  const { isNamed, isList, isCurrent, window } = request
-  const holdsNothing = record.ranges.length === 0
-  if (head.from !== undefined) {
-    if (holdsNothing && record.change < head.from) {
-      set(fold, { change: head.from })
-      fold.record = without(fold.record, 'last')
-    }
-    if (fold.record.change < head.from) return 'missing'
-    foldAll(fold, head.changes, request)
-    return fold.record.change < head.change ? 'missing' : 'taken'
-  }
-  if (head.change < record.change) return 'taken'
-  if (head.change > record.change) {
-    if (!holdsNothing) {
-      const mayBeFew = head.change - record.change <= maxChanges
-      if (isNamed && !head.messages) return 'missing'
-      if (!isNamed && (!head.messages || (isList && mayBeFew))) return 'behind'
-      emptyFold(fold)
-    }
-    set(fold, { change: head.change, seq: head.seq })
-  } else if (!isCurrent) return 'taken'
-  if (head.messages) putNewest(fold, head.messages, { window, seq: head.seq })
-  return 'taken'
+/** Takes the fields that a head has, unless the log has newer ones. */
+function takeState(fold: Fold, { state }: Head, { moved }: HeadRequest): void {
+  const { version = 0 } = fold.record
+  const kept = isCurrent(moved) ? {} : pick(fold.record, modes)
+  set(fold, { ...state, ...kept, ...(version > (state.version ?? 0) && { version }) })
 }
 
-/** Puts the newest messages. Positions between them, and below fewer than were requested, have none. */
-function putNewest(
+/** Empties a log of which the head says that it is another. @returns the case that is left */
+function emptyFor(fold: Fold, head: Head, request: HeadRequest): ContentCase {
+  const found = headCaseOf(fold.record, head, request)
+  if (found !== 'lost' && found !== 'shown') return found
+  emptyFold(fold)
+  if (found === 'lost') set(fold, { change: 0, seq: 0, ...head.marks })
+  else draftOf(fold).hiddenMsgId = head.hiddenMsgId
+  return emptyFor(fold, head, request)
+}
+
+function takeContent(
   fold: Fold,
-  messages: readonly MessageRecord[],
-  { window, seq }: { readonly window: number; readonly seq: number },
-): void {
+  head: Head,
+  { found, ...request }: HeadRequest & { readonly found: ContentCase },
+): HeadResult {
+  const { change, seq, from = 0 } = head
+  switch (found) {
+    case 'missing':
+    case 'behind':
+      return found
+    case 'changes':
+      if (fold.record.change < from) {
+        draftOf(fold).change = from
+        forgetLast(fold)
+      }
+      foldAll(fold, head.changes, request)
+      return fold.record.change < change ? 'missing' : 'taken'
+    case 'whole':
+      if (fold.record.ranges.length > 0) emptyFold(fold)
+      set(fold, { change, seq })
+      putNewest(fold, head, request)
+      return 'taken'
+    case 'same':
+      if (isCurrent(request.moved)) putNewest(fold, head, request)
+      return 'taken'
+    case 'older':
+      return 'taken'
+  }
+}
+
+/** Puts the newest messages, if they have come. Positions between them, and below fewer than were requested, have none. */
+function putNewest(fold: Fold, { messages, seq }: Head, { window }: HeadRequest): void {
+  if (!messages) return
   for (const message of messages) put(fold, message)
   const first = messages.length < window ? 1 : (messages.at(-1)?.seq ?? seq + 1)
-  set(fold, { ranges: addRange(fold.record.ranges, first, seq) })
+  const draft = draftOf(fold)
+  draft.ranges = addRange(draft.ranges, first, seq)
 }
 
 function takeNumbers(
   fold: Fold,
   head: Head,
-  { before, isCurrent }: { readonly before: LogRecord; readonly isCurrent: boolean },
+  { isNews, moved }: { readonly isNews: boolean; readonly moved: Moved },
 ): void {
-  const { readSeq } = head.marks
-  const { record } = fold
-  const isSame = head.change === record.change
+  const isSame = head.change === fold.record.change
   raise(fold, head.marks)
   if (isSame) {
     set(fold, { seq: head.seq })
     takeLast(fold, head)
   }
-  if (isSame && isCurrent) {
+  if (isSame && isCurrent(moved)) {
     // The number stands for all messages so far; those of later changes are counted here again.
     readAll(fold)
-    set(fold, { readSeq, unread: head.unread, isHeadNeeded: false })
+    set(fold, { readSeq: head.marks.readSeq, unread: head.unread, isHeadNeeded: false })
     const { pendingReadMsgId = -1 } = fold.record
     if (head.unread === 0 && head.latestMsgId <= pendingReadMsgId) confirmRead(fold)
     return
   }
   // The numbers are of another moment than the log. When they tell something new, they are needed again.
-  const isNew =
-    readSeq > before.readSeq ||
-    head.hiddenMsgId !== before.hiddenMsgId ||
+  const { record } = fold
+  if (
+    isNews ||
     (isSame && head.unread !== record.unread) ||
     modes.some((name) => (head.state[name] ?? record[name]) !== record[name])
-  if (isNew) needHead(fold)
+  )
+    needHead(fold)
 }
 
 /** Takes the newest visible message of a head, which has no change that the log has not. */
@@ -138,8 +186,8 @@ function takeLast(fold: Fold, { latestMsgId }: Head): void {
   if (latestMsgId === 0) set(fold, { last: null })
   else if (last?.msgId !== latestMsgId) {
     const found = [...fold.messages.values()].find((each) => each?.msgId === latestMsgId)
-    fold.record = without(fold.record, 'last')
     if (found) set(fold, { last: found })
+    else forgetLast(fold)
   }
 }
 

@@ -6,11 +6,11 @@ import {
   foldChange,
   foldDeletion,
   foldMark,
+  forgetLast,
   needHead,
   needSpreadHead,
   readAll,
   set,
-  without,
 } from './log-fold.js'
 import type { Logs } from './logs.js'
 import { changeOf, countOf, idsOf, type Members, membersOf, textOf } from './wire.js'
@@ -135,7 +135,7 @@ function join(logs: Logs, key: LogKey, data: Members): EventResult {
       key,
       (fold) => {
         set(fold, { change, seq, ...(msgId && { joinedMsgId: msgId }) })
-        if (seq > 0) fold.record = without(fold.record, 'last')
+        if (seq > 0) forgetLast(fold)
         needHead(fold)
       },
       'numbers',

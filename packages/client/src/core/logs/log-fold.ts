@@ -9,6 +9,9 @@ import type { LogChange } from './wire.js'
 
 /** A log with what has been done to it since the fold began. */
 export interface Fold {
+  /** The log when the fold began. */
+  readonly before: LogRecord
+  /** The log now: the same object until the first change, then one copy that is changed in place. */
   record: LogRecord
   /** By position; null: gone. The last entry of a position counts. */
   readonly messages: Map<number, MessageRecord | null>
@@ -32,6 +35,9 @@ export interface Reader {
   /** Messages of the conversation up to this ID are read, because the user has answered later; 0: none. */
   readonly answeredMsgId: number
 }
+
+/** The copy of the record that a fold changes. */
+type Draft = { -readonly [name in keyof LogRecord]: LogRecord[name] }
 
 /** Positions that only grow while a log is the same. */
 type Numbers = Pick<
@@ -69,6 +75,7 @@ export function emptyLog(key: LogKey, me: number): LogRecord {
 /** Starts the changes of a log; the record stays as it is. */
 export function beginFold(record: LogRecord): Fold {
   return {
+    before: record,
     record,
     messages: new Map(),
     isEmptied: false,
@@ -80,21 +87,32 @@ export function beginFold(record: LogRecord): Fold {
   }
 }
 
+/** Returns the record to change. */
+export function draftOf(fold: Fold): Draft {
+  if (fold.record === fold.before) fold.record = { ...fold.before }
+  return fold.record
+}
+
 /** Changes fields of the log that is folded. */
 export function set(fold: Fold, changes: Partial<LogRecord>): void {
-  fold.record = { ...fold.record, ...changes }
+  Object.assign(draftOf(fold), changes)
 }
 
 /** Raises numbers of the log that are lower. */
 export function raise(fold: Fold, numbers: Partial<Numbers>): void {
   for (const [name, value] of Object.entries(numbers))
-    if (value > fold.record[name as keyof Numbers]) set(fold, { [name]: value })
+    if (value > fold.record[name as keyof Numbers]) draftOf(fold)[name as keyof Numbers] = value
+}
+
+/** The newest visible message is not known any more. */
+export function forgetLast(fold: Fold): void {
+  delete draftOf(fold).last
 }
 
 /** Makes the server say the unread count and the marks. */
 export function needHead(fold: Fold): void {
   fold.wait = 'soon'
-  if (!fold.record.isHeadNeeded) set(fold, { isHeadNeeded: true })
+  if (!fold.record.isHeadNeeded) draftOf(fold).isHeadNeeded = true
 }
 
 /** Does the same after an event for which all members of a group would ask at once. */
@@ -106,19 +124,21 @@ export function needSpreadHead(fold: Fold): void {
 
 /** Sets the unread count to 0. */
 export function readAll(fold: Fold): void {
-  fold.record = { ...without(fold.record, 'counted'), unread: 0 }
+  const draft = draftOf(fold)
+  draft.unread = 0
+  delete draft.counted
 }
 
 /** Applies the change that is next in the log, of an event or a page. */
 export function foldChange(fold: Fold, change: LogChange, reader: Reader): Applied {
-  const { record } = fold
-  if (change.change <= record.change) return 'known'
-  if (change.change !== record.change + 1 || change.kind === 'unknown') return 'gap'
-  set(fold, { change: change.change })
+  const next = fold.record.change + 1
+  if (change.change < next) return 'known'
+  if (change.change > next || change.kind === 'unknown') return 'gap'
+  draftOf(fold).change = next
   switch (change.kind) {
     case 'stored':
       store(fold, change.message, reader)
-      if (record.change === 0 && isIncomplete(record)) needHead(fold)
+      if (next === 1 && isIncomplete(fold.record)) needHead(fold)
       break
     case 'edited':
       edit(fold, change.message)
@@ -162,24 +182,23 @@ export function foldMark(
   }: { readonly actorId: number; readonly seq: number; readonly msgId: number },
   me: number,
 ): void {
-  const { record } = fold
+  const { kind: logKind, conversationId } = fold.record
   const isOwn = actorId === me
   // Both parties of a conversation with oneself are the same user.
-  if (!isOwn || (record.kind === 'direct' && record.conversationId === me))
+  if (!isOwn || (logKind === 'direct' && conversationId === me))
     raise(fold, { [kind === 'read' ? 'peerReadSeq' : 'peerDeliveredSeq']: seq })
   if (!isOwn) return
   if (kind === 'read') {
     confirmUpTo(fold, msgId)
-    if (seq > record.readSeq) readUpTo(fold, seq)
+    if (seq > fold.record.readSeq) readUpTo(fold, seq)
   } else raise(fold, { deliveredSeq: seq })
 }
 
 /** The user has read up to a position. */
 function readUpTo(fold: Fold, seq: number): void {
-  const { record } = fold
   raise(fold, { readSeq: seq })
-  if (seq >= record.seq) readAll(fold)
-  else if (record.unread > 0) needHead(fold)
+  if (seq >= fold.record.seq) readAll(fold)
+  else if (fold.record.unread > 0) needHead(fold)
 }
 
 /** Takes a removed message off the unread count. For one that is not marked as counted only the head tells. */
@@ -198,7 +217,7 @@ export function readLast(fold: Fold, { seq }: MessageRecord): void {
 
 /** The server has the position up to which the user has read. */
 export function confirmRead(fold: Fold): void {
-  fold.record = without(fold.record, 'pendingReadMsgId')
+  delete draftOf(fold).pendingReadMsgId
 }
 
 function confirmUpTo(fold: Fold, msgId: number): void {
@@ -207,8 +226,8 @@ function confirmUpTo(fold: Fold, msgId: number): void {
 
 /** The user reads up to a message, before the server knows. */
 export function foldRead(fold: Fold, msgId: number): void {
-  const { record } = fold
-  set(fold, { pendingReadMsgId: Math.max(msgId, record.pendingReadMsgId ?? 0) })
+  const draft = draftOf(fold)
+  draft.pendingReadMsgId = Math.max(msgId, draft.pendingReadMsgId ?? 0)
   showRead(fold)
 }
 
@@ -231,7 +250,10 @@ export function emptyFold(fold: Fold): void {
   fold.isEmptied = true
   fold.messages.clear()
   fold.altered.clear()
-  fold.record = { ...without(without(fold.record, 'last'), 'counted'), ranges: [] }
+  const draft = draftOf(fold)
+  draft.ranges = []
+  delete draft.last
+  delete draft.counted
 }
 
 /**
@@ -259,27 +281,27 @@ const lengthOf = (ranges: readonly SeqRange[]) =>
   ranges.reduce((sum, [from, to]) => sum + to + 1 - from, 0)
 
 function store(fold: Fold, message: MessageRecord, { me, answeredMsgId }: Reader): void {
-  const { record } = fold
   const { seq, msgId, senderId, isSystem } = message
   raise(fold, { seq })
   put(fold, message)
   if (senderId === me) {
     if (isSystem) {
-      if (record.unread > 0) needHead(fold)
+      if (fold.record.unread > 0) needHead(fold)
       return
     }
-    if (record.kind === 'direct') fold.answeredMsgId = Math.max(fold.answeredMsgId, msgId)
+    if (fold.record.kind === 'direct') fold.answeredMsgId = Math.max(fold.answeredMsgId, msgId)
     confirmUpTo(fold, msgId)
     moveMarks(fold, message, me)
     return
   }
   moveMarks(fold, message, me)
+  const { readSeq, hiddenMsgId } = fold.record
   if (msgId <= answeredMsgId) raise(fold, { readSeq: seq })
-  else if (seq > record.readSeq && msgId > record.hiddenMsgId && countsUnread(record))
-    set(fold, {
-      unread: record.unread + 1,
-      counted: addRange(record.counted ?? [], seq, seq),
-    })
+  else if (seq > readSeq && msgId > hiddenMsgId && countsUnread(fold.record)) {
+    const draft = draftOf(fold)
+    draft.unread++
+    draft.counted = addRange(draft.counted ?? [], seq, seq)
+  }
 }
 
 /** The sender of a message has read those before it, unless it is a notification. */
@@ -314,41 +336,32 @@ function edit(fold: Fold, message: MessageRecord): void {
 
 /** Puts a message that is one of the newest. */
 export function put(fold: Fold, message: MessageRecord): void {
-  const { ranges, hiddenMsgId, last } = fold.record
+  const draft = draftOf(fold)
   const { seq, msgId } = message
-  set(fold, { ranges: addRange(ranges, seq, seq) })
-  if (msgId <= hiddenMsgId) return
+  draft.ranges = addRange(draft.ranges, seq, seq)
+  if (msgId <= draft.hiddenMsgId) return
   fold.messages.set(seq, message)
-  if (seq >= fold.record.seq || (last && seq >= last.seq)) set(fold, { last: message })
+  if (seq >= draft.seq || (draft.last && seq >= draft.last.seq)) draft.last = message
 }
 
 /** A position has no message any more; it counts as present. */
 function remove(fold: Fold, seq: number): void {
-  const { ranges, last } = fold.record
   fold.altered.set(seq, null)
   fold.messages.set(seq, null)
-  set(fold, { ranges: addRange(ranges, seq, seq) })
+  const draft = draftOf(fold)
+  draft.ranges = addRange(draft.ranges, seq, seq)
   raise(fold, { seq })
-  if (last?.seq === seq) fold.record = without(fold.record, 'last')
+  if (draft.last?.seq === seq) forgetLast(fold)
 }
 
 /** Drops messages up to an ID. */
 export function hide(fold: Fold, msgId: number): void {
-  const { record } = fold
-  if (msgId <= record.hiddenMsgId) return
+  if (msgId <= fold.record.hiddenMsgId) return
   fold.hiddenMsgId = msgId
   for (const [seq, message] of fold.messages)
     if (message && message.msgId <= msgId) fold.messages.set(seq, null)
-  set(fold, { hiddenMsgId: msgId })
-  if (record.last && record.last.msgId <= msgId) set(fold, { last: null })
+  const draft = draftOf(fold)
+  draft.hiddenMsgId = msgId
+  if (draft.last && draft.last.msgId <= msgId) draft.last = null
   confirmUpTo(fold, msgId)
-}
-
-/** Returns a record without a member that may be absent. */
-export function without(
-  record: LogRecord,
-  name: 'last' | 'pendingReadMsgId' | 'counted',
-): LogRecord {
-  const { [name]: _left, ...rest } = record
-  return rest as LogRecord
 }

@@ -42,6 +42,8 @@ export interface Watch {
 type Moves = { readonly [kind in MoveKind]: number }
 /** `numbers`: marks, deletions and other things that no change number counts. */
 export type MoveKind = 'changes' | 'numbers'
+/** What has happened to a log since a request. */
+export type Moved = 'nothing' | MoveKind | 'both'
 
 /** The logs of the user. Everything that changes one goes through {@link Logs.fold}. */
 export class Logs implements Part {
@@ -104,14 +106,16 @@ export class Logs implements Part {
     if (record && seq > record.deliveredSeq) this.#put({ ...record, deliveredSeq: seq })
   }
 
-  /** Returns the time of a request, for {@link hasMoved}. */
+  /** Returns the time of a request, for {@link movedSince}. */
   stamp(): number {
     return ++this.#time
   }
 
-  /** Tests whether something has happened to a log since a request. */
-  hasMoved(key: LogKey, kind: MoveKind, since: number): boolean {
-    return (this.#moves.get(key)?.[kind] ?? 0) >= since
+  /** Returns what has happened to a log since a request. */
+  movedSince(key: LogKey, stamp: number): Moved {
+    const { changes = 0, numbers = 0 } = this.#moves.get(key) ?? {}
+    if (numbers < stamp) return changes < stamp ? 'nothing' : 'changes'
+    return changes < stamp ? 'numbers' : 'both'
   }
 
   /**

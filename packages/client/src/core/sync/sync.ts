@@ -299,10 +299,8 @@ export class Sync implements Part {
     const result = this.#logs.fold(key, (fold, reader) =>
       foldHead(fold, head, {
         ...reader,
-        isCurrent: !this.#logs.hasMoved(key, 'numbers', stamp),
-        hasMoved: this.#logs.hasMoved(key, 'changes', stamp),
-        isNamed: named.has(key),
-        isList,
+        moved: this.#logs.movedSince(key, stamp),
+        asked: named.has(key) ? 'named' : isList ? 'list' : 'delta',
         window,
       }),
     )
