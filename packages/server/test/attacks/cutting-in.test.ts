@@ -118,5 +118,4 @@ function suite(backend: Backend): void {
     })
 }
 
-for (const backend of anyBackend())
-  describe(`floods of password work on ${backend.name}`, () => suite(backend))
+describe.each(anyBackend())('floods of password work on $name', (backend) => suite(backend))

@@ -32,115 +32,109 @@ beforeAll(async () => {
 })
 afterAll(() => simulator[Symbol.asyncDispose]())
 
-for (const backend of anyBackend()) {
-  describe(`file descriptors on ${backend.name}`, () => {
-    if (isFullRun)
-      test('more idle connections than descriptors: the longest idle ones close and callers are served', {
-        timeout: timeoutMs,
-      }, async () => {
-        await using server = await backend.startServer({ env, wrapper })
-        // Nothing was called before, so whatever a call needs would be opened now.
-        const sockets = await openConnections(server, descriptors + 100)
-        try {
-          for (const { name, call } of everyKind(server))
-            expect({ name, code: (await askAgain(call)).code }).toEqual({ name, code: 200 })
-          expect(openDescriptors(server)).toBeLessThan(descriptors)
-          await waitFor(async () => sockets[0]?.closed, {
-            what: 'the end of the first connection',
-            timeoutMs: patienceMs,
-          })
-          const honest = await askAgain(() => Honest.on(server, { asksAgain: true }))
-          expectUnharmed(
-            await honest.beside(
-              `idle connections beyond descriptors (${backend.name})`,
-              async () => {
-                sockets.push(...(await openConnections(server, 2 * descriptors)))
-              },
-            ),
-          )
-        } finally {
-          for (const socket of sockets) socket.destroy()
-        }
-        expect(await askAgain(() => closedFor(server, 'descriptors'))).toBeGreaterThan(100)
-        const lines = linesAbout(server, 'file descriptors are short').length
-        expect(lines).toBeGreaterThan(0)
-        expect(lines).toBeLessThan(20)
-      })
-
-    if (isFullRun)
-      test('more busy connections than descriptors: the excess gets 503 until descriptors are free', {
-        timeout: timeoutMs,
-      }, async () => {
-        const patient = { ...env, HERMOD_STALL_SECONDS: '100' }
-        await using server = await backend.startServer({ env: patient, wrapper })
-        const busy: Socket[] = []
-        try {
-          for (let count = 0; count < descriptors; count += 50)
-            busy.push(...(await openConnections(server, 50, headOfCall(server))))
-          const late = await waitFor(
-            async () => {
-              // In the place of the caller's own connection, which is idle by now.
-              busy.push(...(await openConnections(server, 1, headOfCall(server))))
-              const answer = await appConfig(server).catch(() => null)
-              return answer?.status === 503 && answer
-            },
-            { what: 'a refusal', timeoutMs: patienceMs },
-          )
-          expect(late.code).toBe(answerCode.unavailable)
-          expect(Number(late.headers['retry-after'])).toBeGreaterThan(0)
-          const served = busy[0] as Socket
-          served.write(bodyOfCall)
-          expect(await answerOn(served)).toMatch(/^HTTP\/1\.1 200 /)
-          expect(openDescriptors(server)).toBeLessThan(descriptors)
-        } finally {
-          for (const socket of busy) socket.destroy()
-        }
-        await waitFor(
-          async () => (await appConfig(server).catch(() => null))?.code === answerCode.ok,
-          { what: 'an answer', timeoutMs: patienceMs },
-        )
+describe.each(anyBackend())('file descriptors on $name', (backend) => {
+  if (isFullRun)
+    test('more idle connections than descriptors: the longest idle ones close and callers are served', {
+      timeout: timeoutMs,
+    }, async () => {
+      await using server = await backend.startServer({ env, wrapper })
+      // Nothing was called before, so whatever a call needs would be opened now.
+      const sockets = await openConnections(server, descriptors + 100)
+      try {
         for (const { name, call } of everyKind(server))
-          expect({ name, code: (await call()).code }).toEqual({ name, code: 200 })
-      })
+          expect({ name, code: (await askAgain(call)).code }).toEqual({ name, code: 200 })
+        expect(openDescriptors(server)).toBeLessThan(descriptors)
+        await waitFor(async () => sockets[0]?.closed, {
+          what: 'the end of the first connection',
+          timeoutMs: patienceMs,
+        })
+        const honest = await askAgain(() => Honest.on(server, { asksAgain: true }))
+        expectUnharmed(
+          await honest.beside(`idle connections beyond descriptors (${backend.name})`, async () => {
+            sockets.push(...(await openConnections(server, 2 * descriptors)))
+          }),
+        )
+      } finally {
+        for (const socket of sockets) socket.destroy()
+      }
+      expect(await askAgain(() => closedFor(server, 'descriptors'))).toBeGreaterThan(100)
+      const lines = linesAbout(server, 'file descriptors are short').length
+      expect(lines).toBeGreaterThan(0)
+      expect(lines).toBeLessThan(20)
+    })
 
-    test.runIf(canLower)(
-      'no descriptor left: calls get 503 or succeed, and the same server recovers',
-      { timeout: timeoutMs },
-      async () => {
-        await using server = await backend.startServer({ env, wrapper })
-        const kinds = everyKind(server)
-        // A connection that is open already.
-        await appConfig(server)
-        // Below what is open, so that whatever is closed meanwhile leaves no room.
-        lowerTo(server, 4)
-        const during: Record<string, number> = {}
-        for (const { name, call } of kinds) {
-          const answer = await call().catch((error: NodeJS.ErrnoException) => error)
-          if (answer instanceof Error) {
-            expect(['ECONNRESET', 'EPIPE']).toContain((answer as NodeJS.ErrnoException).code)
-            continue
-          }
-          during[name] = answer.status
-          expect([200, 503]).toContain(answer.status)
-          if (answer.status === 503)
-            expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0)
+  if (isFullRun)
+    test('more busy connections than descriptors: the excess gets 503 until descriptors are free', {
+      timeout: timeoutMs,
+    }, async () => {
+      const patient = { ...env, HERMOD_STALL_SECONDS: '100' }
+      await using server = await backend.startServer({ env: patient, wrapper })
+      const busy: Socket[] = []
+      try {
+        for (let count = 0; count < descriptors; count += 50)
+          busy.push(...(await openConnections(server, 50, headOfCall(server))))
+        const late = await waitFor(
+          async () => {
+            // In the place of the caller's own connection, which is idle by now.
+            busy.push(...(await openConnections(server, 1, headOfCall(server))))
+            const answer = await appConfig(server).catch(() => null)
+            return answer?.status === 503 && answer
+          },
+          { what: 'a refusal', timeoutMs: patienceMs },
+        )
+        expect(late.code).toBe(answerCode.unavailable)
+        expect(Number(late.headers['retry-after'])).toBeGreaterThan(0)
+        const served = busy[0] as Socket
+        served.write(bodyOfCall)
+        expect(await answerOn(served)).toMatch(/^HTTP\/1\.1 200 /)
+        expect(openDescriptors(server)).toBeLessThan(descriptors)
+      } finally {
+        for (const socket of busy) socket.destroy()
+      }
+      await waitFor(
+        async () => (await appConfig(server).catch(() => null))?.code === answerCode.ok,
+        { what: 'an answer', timeoutMs: patienceMs },
+      )
+      for (const { name, call } of everyKind(server))
+        expect({ name, code: (await call()).code }).toEqual({ name, code: 200 })
+    })
+
+  test.runIf(canLower)(
+    'no descriptor left: calls get 503 or succeed, and the same server recovers',
+    { timeout: timeoutMs },
+    async () => {
+      await using server = await backend.startServer({ env, wrapper })
+      const kinds = everyKind(server)
+      // A connection that is open already.
+      await appConfig(server)
+      // Below what is open, so that whatever is closed meanwhile leaves no room.
+      lowerTo(server, 4)
+      const during: Record<string, number> = {}
+      for (const { name, call } of kinds) {
+        const answer = await call().catch((error: NodeJS.ErrnoException) => error)
+        if (answer instanceof Error) {
+          expect(['ECONNRESET', 'EPIPE']).toContain((answer as NodeJS.ErrnoException).code)
+          continue
         }
-        expect(Object.values(during)).toContain(503)
-        lowerTo(server, descriptors)
-        for (const { name, call } of kinds) {
-          const code = await waitFor(
-            async () => {
-              const answer = await call().catch(() => null)
-              return answer !== null && answer.status === 200 && answer.code
-            },
-            { what: `${name} after it`, timeoutMs: patienceMs },
-          )
-          expect({ name, code }).toEqual({ name, code: 200 })
-        }
-      },
-    )
-  })
-}
+        during[name] = answer.status
+        expect([200, 503]).toContain(answer.status)
+        if (answer.status === 503) expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0)
+      }
+      expect(Object.values(during)).toContain(503)
+      lowerTo(server, descriptors)
+      for (const { name, call } of kinds) {
+        const code = await waitFor(
+          async () => {
+            const answer = await call().catch(() => null)
+            return answer !== null && answer.status === 200 && answer.code
+          },
+          { what: `${name} after it`, timeoutMs: patienceMs },
+        )
+        expect({ name, code }).toEqual({ name, code: 200 })
+      }
+    },
+  )
+})
 
 /**
  * Calls that need what nothing before them needs: password hashes, the first commit of messages,

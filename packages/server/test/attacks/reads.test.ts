@@ -1,7 +1,7 @@
 /** Reads that look at many rows, and pages of many bytes (rules A2b, A2b1). */
 import { anyBackend, GatewayClient, type Session } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
-import { answerCode } from '../support/answer-codes.js'
+import { answerCode, expectCode } from '../support/answer-codes.js'
 import {
   attackMs,
   behindProxy,
@@ -37,32 +37,31 @@ async function joinGroups({ server, sql }: WatchedServer, users: readonly Sessio
 }
 
 // The service charges rows in one way, whatever the database is.
-for (const backend of anyBackend())
-  describe(`reads of users in many groups on ${backend.name}`, () => {
-    it('a user in 5,000 groups: syncs and sessions are paid by the groups that they read', async () => {
-      await using watched = await WatchedServer.start(backend, { env: limited })
-      const { server } = watched
-      const [alice, bob, carol] = (await sessionsOf(server, 3)) as [Session, Session, Session]
-      const { data } = await alice.api.succeed('POST', '/message/sync', { body: { after: '' } })
-      await joinGroups(watched, [alice, bob])
-      await sendText(carol.api, alice.id, 'something to sync')
+describe.each(anyBackend())('reads of users in many groups on $name', (backend) => {
+  it('a user in 5,000 groups: syncs and sessions are paid by the groups that they read', async () => {
+    await using watched = await WatchedServer.start(backend, { env: limited })
+    const { server } = watched
+    const [alice, bob, carol] = (await sessionsOf(server, 3)) as [Session, Session, Session]
+    const { data } = await alice.api.succeed('POST', '/message/sync', { body: { after: '' } })
+    await joinGroups(watched, [alice, bob])
+    await sendText(carol.api, alice.id, 'something to sync')
 
-      const codes: number[] = []
-      for (let call = 0; call < calls; call++) {
-        const body = { after: data.pos, limit: 1 }
-        codes.push((await alice.api.call('POST', '/message/sync', { body })).code)
-      }
-      expect(codes[0]).toBe(answerCode.ok)
-      expect(codes.filter((code) => code === answerCode.ok).length).toBeLessThan(calls / 2)
-      expect(codes.at(-1)).toBe(answerCode.too_many_requests)
+    const codes: number[] = []
+    for (let call = 0; call < calls; call++) {
+      const body = { after: data.pos, limit: 1 }
+      codes.push((await alice.api.call('POST', '/message/sync', { body })).code)
+    }
+    expect(codes[0]).toBe(answerCode.ok)
+    expect(codes.filter((code) => code === answerCode.ok).length).toBeLessThan(calls / 2)
+    expect(codes.at(-1)).toBe(answerCode.too_many_requests)
 
-      for (let session = 0; session < affordable; session++) {
-        using client = await GatewayClient.connect(server.url)
-        await client.open({ appId: server.appId, accessToken: bob.token })
-      }
-      expect((await bob.api.call('GET', '/user/profile')).code).toBe(answerCode.too_many_requests)
-    })
+    for (let session = 0; session < affordable; session++) {
+      using client = await GatewayClient.connect(server.url)
+      await client.open({ appId: server.appId, accessToken: bob.token })
+    }
+    await expectCode(bob.api.call('GET', '/user/profile'), 'too_many_requests')
   })
+})
 
 it('large pages of 12 users: messages that do not fit take no memory', async () => {
   await using server = await startAttacked({ env: behindProxy })

@@ -294,4 +294,4 @@ function suite(backend: Backend): void {
     })
 }
 
-for (const backend of anyBackend()) describe(`floods on ${backend.name}`, () => suite(backend))
+describe.each(anyBackend())('floods on $name', (backend) => suite(backend))

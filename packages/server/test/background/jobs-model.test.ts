@@ -123,146 +123,144 @@ const command = fc.oneof(
 )
 type Command = typeof command extends fc.Arbitrary<infer C> ? C : never
 
-for (const backend of testBackends()) {
-  describe(`jobs on ${backend.name}`, () => {
-    let place: DatabasePlace
-    beforeAll(async () => {
-      place = await DatabasePlace.create(backend)
+describe.each(testBackends())('jobs on $name', (backend) => {
+  let place: DatabasePlace
+  beforeAll(async () => {
+    place = await DatabasePlace.create(backend)
+  })
+  afterAll(() => place[Symbol.asyncDispose]())
+
+  class Run {
+    readonly model = new Model()
+    readonly #store = new JobStore()
+    /** All takings ever, those that were lost included. */
+    readonly #takings: TakenJobs[] = []
+    #ids = 0
+    readonly #queue = new JobQueue({
+      store: this.#store,
+      ids: { takeReserved: () => [++this.#ids] },
+      clock: { now: () => this.model.now },
+      announce: () => {},
     })
-    afterAll(() => place[Symbol.asyncDispose]())
 
-    class Run {
-      readonly model = new Model()
-      readonly #store = new JobStore()
-      /** All takings ever, those that were lost included. */
-      readonly #takings: TakenJobs[] = []
-      #ids = 0
-      readonly #queue = new JobQueue({
-        store: this.#store,
-        ids: { takeReserved: () => [++this.#ids] },
-        clock: { now: () => this.model.now },
-        announce: () => {},
-      })
-
-      async do(command: Command): Promise<void> {
-        const { model } = this
-        const { database } = place
-        if (command.what === 'pass') model.now += command.ms
-        else if (command.what === 'enqueue') {
-          const { app, key, delay, deadline } = command
-          const runAt = model.now + delay
-          const deadlineAt = deadline === null ? null : model.now + deadline
-          await database.transaction((tx) =>
-            this.#queue.enqueue(tx, kind, {
-              appId: app,
-              payload: null,
-              key,
-              runAt,
-              ...(deadlineAt === null ? {} : { deadlineAt }),
-            }),
-          )
-          model.enqueue({ app, id: this.#ids, key, deadlineAt, runAt })
-        } else if (command.what === 'take') await this.#take(command.limit)
-        else {
-          const taking = this.#takings[command.index % Math.max(this.#takings.length, 1)]
-          if (taking) await this.#settle(taking, command)
-        }
-      }
-
-      async #take(limit: number): Promise<void> {
-        const owner = `run ${this.#takings.length}`
-        const { now } = this.model
-        const taking = { kind: kind.name, owner, now, leaseMs, limit, maxAttempts }
-        const { taken } = await takeJobs({ database: place.database, store: this.#store }, taking)
-        const expected = this.model.take(owner, limit)
-        expect(taken?.jobs.map(({ jobId }) => Number(jobId)) ?? []).toEqual(expected)
-        if (taken) this.#takings.push(taken)
-      }
-
-      async #settle(
-        taking: TakenJobs,
-        command: Exclude<Command, { what: 'pass' | 'enqueue' | 'take' }>,
-      ): Promise<void> {
-        const { now } = this.model
-        const { database } = place
-        if (command.what === 'renew') {
-          await database.transaction((tx) => this.#store.renew(tx, taking, now + leaseMs))
-          this.model.renew(taking)
-        } else if (command.what === 'finish') {
-          await database.transaction((tx) => this.#store.finish(tx, taking, 'done', now))
-          this.model.finish(taking)
-        } else {
-          const attempts = taking.jobs[0]?.attempts ?? 0
-          const runAt = now + command.delay
-          await database.transaction((tx) =>
-            this.#store.giveBack(tx, taking, { runAt, attempts, now }),
-          )
-          this.model.giveBack(taking, runAt, attempts)
-        }
-      }
-
-      async stored(): Promise<unknown[]> {
-        const rows = await place.database.read((db) =>
-          db.selectFrom('jobs').selectAll().orderBy('job_id').execute(),
+    async do(command: Command): Promise<void> {
+      const { model } = this
+      const { database } = place
+      if (command.what === 'pass') model.now += command.ms
+      else if (command.what === 'enqueue') {
+        const { app, key, delay, deadline } = command
+        const runAt = model.now + delay
+        const deadlineAt = deadline === null ? null : model.now + deadline
+        await database.transaction((tx) =>
+          this.#queue.enqueue(tx, kind, {
+            appId: app,
+            payload: null,
+            key,
+            runAt,
+            ...(deadlineAt === null ? {} : { deadlineAt }),
+          }),
         )
-        return rows.map((row) => ({
-          id: Number(row.job_id),
-          app: row.app_id,
-          key: row.key,
-          deadlineAt: row.deadline_at === null ? null : Number(row.deadline_at),
-          runAt: Number(row.run_at),
-          attempts: Number(row.attempts),
-          owner: row.owner,
-          isAgain: Number(row.is_again) === 1,
-          outcome: row.outcome,
-        }))
+        model.enqueue({ app, id: this.#ids, key, deadlineAt, runAt })
+      } else if (command.what === 'take') await this.#take(command.limit)
+      else {
+        const taking = this.#takings[command.index % Math.max(this.#takings.length, 1)]
+        if (taking) await this.#settle(taking, command)
       }
     }
 
-    it(
-      'do what the model does, whatever is done to them in whatever order',
-      async () => {
-        const property = fc.asyncProperty(
-          fc.array(command, { minLength: 5, maxLength: 40 }),
-          async (commands) => {
-            await place.database.writer.deleteFrom('jobs').execute()
-            const run = new Run()
-            for (const each of commands) {
-              await run.do(each)
-              expect(await run.stored()).toEqual(run.model.jobs)
-            }
-          },
-        )
-        await checkProperty(backend, property)
-      },
-      propertyTimeoutMs,
-    )
+    async #take(limit: number): Promise<void> {
+      const owner = `run ${this.#takings.length}`
+      const { now } = this.model
+      const taking = { kind: kind.name, owner, now, leaseMs, limit, maxAttempts }
+      const { taken } = await takeJobs({ database: place.database, store: this.#store }, taking)
+      const expected = this.model.take(owner, limit)
+      expect(taken?.jobs.map(({ jobId }) => Number(jobId)) ?? []).toEqual(expected)
+      if (taken) this.#takings.push(taken)
+    }
 
-    describe('that have ended', () => {
-      let store: JobStore
-      beforeEach(async () => {
-        store = new JobStore()
-        await place.database.writer.deleteFrom('jobs').execute()
-      })
-
-      it('are deleted once they are old enough, and others are not', async () => {
-        const row = { app_id: 'a', kind: 'work', payload: 'null', run_at: 1, created_at: 1 }
-        const insert = (job_id: number, outcome: string, updated_at: number) =>
-          place.database.writer
-            .insertInto('jobs')
-            .values({ ...row, job_id, outcome, updated_at })
-            .execute()
-        await insert(1, 'done', 10)
-        await insert(2, 'failed', 10)
-        await insert(3, '', 10)
-        await insert(4, 'done', 100)
-        const purge = () => place.database.transaction((tx) => store.deleteFinished(tx, 50, 1))
-        expect([await purge(), await purge(), await purge()]).toEqual([1, 1, 0])
-        const left = await place.database.read((db) =>
-          db.selectFrom('jobs').select('job_id').orderBy('job_id').execute(),
+    async #settle(
+      taking: TakenJobs,
+      command: Exclude<Command, { what: 'pass' | 'enqueue' | 'take' }>,
+    ): Promise<void> {
+      const { now } = this.model
+      const { database } = place
+      if (command.what === 'renew') {
+        await database.transaction((tx) => this.#store.renew(tx, taking, now + leaseMs))
+        this.model.renew(taking)
+      } else if (command.what === 'finish') {
+        await database.transaction((tx) => this.#store.finish(tx, taking, 'done', now))
+        this.model.finish(taking)
+      } else {
+        const attempts = taking.jobs[0]?.attempts ?? 0
+        const runAt = now + command.delay
+        await database.transaction((tx) =>
+          this.#store.giveBack(tx, taking, { runAt, attempts, now }),
         )
-        expect(left.map(({ job_id }) => Number(job_id))).toEqual([3, 4])
-      })
+        this.model.giveBack(taking, runAt, attempts)
+      }
+    }
+
+    async stored(): Promise<unknown[]> {
+      const rows = await place.database.read((db) =>
+        db.selectFrom('jobs').selectAll().orderBy('job_id').execute(),
+      )
+      return rows.map((row) => ({
+        id: Number(row.job_id),
+        app: row.app_id,
+        key: row.key,
+        deadlineAt: row.deadline_at === null ? null : Number(row.deadline_at),
+        runAt: Number(row.run_at),
+        attempts: Number(row.attempts),
+        owner: row.owner,
+        isAgain: Number(row.is_again) === 1,
+        outcome: row.outcome,
+      }))
+    }
+  }
+
+  it(
+    'do what the model does, whatever is done to them in whatever order',
+    async () => {
+      const property = fc.asyncProperty(
+        fc.array(command, { minLength: 5, maxLength: 40 }),
+        async (commands) => {
+          await place.database.writer.deleteFrom('jobs').execute()
+          const run = new Run()
+          for (const each of commands) {
+            await run.do(each)
+            expect(await run.stored()).toEqual(run.model.jobs)
+          }
+        },
+      )
+      await checkProperty(backend, property)
+    },
+    propertyTimeoutMs,
+  )
+
+  describe('that have ended', () => {
+    let store: JobStore
+    beforeEach(async () => {
+      store = new JobStore()
+      await place.database.writer.deleteFrom('jobs').execute()
+    })
+
+    it('are deleted once they are old enough, and others are not', async () => {
+      const row = { app_id: 'a', kind: 'work', payload: 'null', run_at: 1, created_at: 1 }
+      const insert = (job_id: number, outcome: string, updated_at: number) =>
+        place.database.writer
+          .insertInto('jobs')
+          .values({ ...row, job_id, outcome, updated_at })
+          .execute()
+      await insert(1, 'done', 10)
+      await insert(2, 'failed', 10)
+      await insert(3, '', 10)
+      await insert(4, 'done', 100)
+      const purge = () => place.database.transaction((tx) => store.deleteFinished(tx, 50, 1))
+      expect([await purge(), await purge(), await purge()]).toEqual([1, 1, 0])
+      const left = await place.database.read((db) =>
+        db.selectFrom('jobs').select('job_id').orderBy('job_id').execute(),
+      )
+      expect(left.map(({ job_id }) => Number(job_id))).toEqual([3, 4])
     })
   })
-}
+})

@@ -1,7 +1,7 @@
 import type { Message } from '@hermod/protocol'
 import { Api, type ServerProcess, startServer, testBackends, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { answerCode } from '../support/answer-codes.js'
+import { answerCode, expectCode } from '../support/answer-codes.js'
 import { countOfWaiting, openSql } from '../support/database/sql.js'
 import { broadcast, newestId } from '../support/messaging/broadcasts.js'
 import {
@@ -19,8 +19,9 @@ const nodeCount = 3
 const secretKey = `key-${'k'.repeat(40)}`
 const tokens = { adminToken: `hma_${'a'.repeat(48)}`, operatorToken: `hmo_${'b'.repeat(48)}` }
 
-for (const backend of testBackends().filter(({ name }) => name === 'postgres')) {
-  describe('several nodes', () => {
+describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
+  'several nodes',
+  (backend) => {
     let database: Awaited<ReturnType<typeof backend.createDatabase>>
     let nodes: ServerProcess[] = []
     let first: ServerProcess
@@ -268,21 +269,18 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       const onSecond = second.api.as(alice.token)
       await sendText(onSecond, bob.id, 'while enabled')
       await first.api.admin().succeed('PUT', '/user/disable', { body: { list: [alice.id] } })
-      expect((await alice.api.call('GET', '/user/profile')).code).toBe(answerCode.token_expired)
+      await expectCode(alice.api.call('GET', '/user/profile'), 'token_expired')
       const ended = async () =>
         (await onSecond.call('GET', '/user/profile')).code === answerCode.token_expired
       await waitFor(ended, { what: 'the end of the token on the other node', timeoutMs: 10_000 })
       const body = { type: 1, content_type: 0, targets: [bob.id], content: 'too late' }
-      expect((await onSecond.call('POST', '/message/send', { body })).code).toBe(
-        answerCode.token_expired,
+      await expectCode(onSecond.call('POST', '/message/send', { body }), 'token_expired')
+      await expectCode(
+        second.api.call('POST', '/token/id', {
+          body: { user_id: alice.id, password: alice.password },
+        }),
+        'user_disabled',
       )
-      expect(
-        (
-          await second.api.call('POST', '/token/id', {
-            body: { user_id: alice.id, password: alice.password },
-          })
-        ).code,
-      ).toBe(answerCode.user_disabled)
       await second.api.admin().succeed('PUT', '/user/enable', { body: { list: [alice.id] } })
       const again = await first.api.login(alice)
       expect(await contents(again.api, bob.id)).toEqual(['while enabled'])
@@ -332,5 +330,5 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
     it('integrity check: finds no fault after all of it', async () => {
       expect(await integrityFaults(first)).toEqual([])
     })
-  })
-}
+  },
+)

@@ -64,100 +64,98 @@ function factOf({ payload }: DeliveredEvent): string {
   return 'properties' in payload ? (payload.properties[0] ?? '') : ''
 }
 
-for (const backend of testBackends('durable')) {
-  describe(`outbox consumer on ${backend.name}`, () => {
-    const startNode = (place: OutboxPlace, ledger: Ledger, node: string, run: number): Child => {
-      const kinds = ['conversation', 'conversation', 'group', 'user']
-      const keys = kinds.map((kind, index) => `${kind}:${node}-${index}`)
-      const options = {
-        path: place.path,
-        url: place.database.url,
-        node,
-        keys,
-        from: run * numbersPerRun,
-      }
-      const child = new Child([process.execPath, script, JSON.stringify(options)])
-      ledger.follow(child)
-      return child
+describe.each(testBackends('durable'))('outbox consumer on $name', (backend) => {
+  const startNode = (place: OutboxPlace, ledger: Ledger, node: string, run: number): Child => {
+    const kinds = ['conversation', 'conversation', 'group', 'user']
+    const keys = kinds.map((kind, index) => `${kind}:${node}-${index}`)
+    const options = {
+      path: place.path,
+      url: place.database.url,
+      node,
+      keys,
+      from: run * numbersPerRun,
     }
-    const seesMore = (ledger: Ledger, count: number) => {
-      const before = ledger.seen.size
-      return waitFor(() => ledger.seen.size >= before + count && true, {
-        what: `${count} more facts seen`,
-        ...patience,
-      })
-    }
-    /** What was answered last may be unseen by those who were killed. */
-    async function seeTheRest(place: OutboxPlace, ledger: Ledger, node: string): Promise<void> {
-      const consumer = new TestConsumer('test')
-      await using last = new OutboxNode(place.openDatabase(), [consumer], node)
-      await last.relay.start()
-      await waitFor(
-        () => {
-          for (const event of consumer.events.splice(0)) ledger.seen.add(factOf(event))
-          return ledger.missing.length === 0
-        },
-        { what: 'every answered fact is seen', ...patience },
-      )
-      expect(consumer.missedApps).toEqual([])
-    }
+    const child = new Child([process.execPath, script, JSON.stringify(options)])
+    ledger.follow(child)
+    return child
+  }
+  const seesMore = (ledger: Ledger, count: number) => {
+    const before = ledger.seen.size
+    return waitFor(() => ledger.seen.size >= before + count && true, {
+      what: `${count} more facts seen`,
+      ...patience,
+    })
+  }
+  /** What was answered last may be unseen by those who were killed. */
+  async function seeTheRest(place: OutboxPlace, ledger: Ledger, node: string): Promise<void> {
+    const consumer = new TestConsumer('test')
+    await using last = new OutboxNode(place.openDatabase(), [consumer], node)
+    await last.relay.start()
+    await waitFor(
+      () => {
+        for (const event of consumer.events.splice(0)) ledger.seen.add(factOf(event))
+        return ledger.missing.length === 0
+      },
+      { what: 'every answered fact is seen', ...patience },
+    )
+    expect(consumer.missedApps).toEqual([])
+  }
 
-    it('kills of the process: the consumer sees every fact, each key in its order', {
+  it('kills of the process: the consumer sees every fact, each key in its order', {
+    timeout: timeoutMs,
+  }, async () => {
+    await using place = await OutboxPlace.create(backend)
+    const random = new Random(seed)
+    const ledger = new Ledger()
+    for (let run = 0; run < kills; run++) {
+      const child = startNode(place, ledger, 'one', run)
+      try {
+        await seesMore(ledger, 20)
+        await sleep(random.integer(0, 150))
+      } finally {
+        child.killTree()
+        await child.exited
+      }
+    }
+    await seeTheRest(place, ledger, 'one')
+    expect(ledger.wrong).toEqual([])
+    expect(ledger.disordered).toEqual([])
+    expect(ledger.answered.size).toBeGreaterThan(kills * 10)
+    console.log(`${backend.name}: ${ledger.answered.size} facts, ${ledger.repeated} seen again`)
+  })
+
+  // The embedded database has one process.
+  if (backend.name === 'postgres')
+    it('kill of a node: the consumer continues on another node', {
       timeout: timeoutMs,
     }, async () => {
       await using place = await OutboxPlace.create(backend)
-      const random = new Random(seed)
       const ledger = new Ledger()
-      for (let run = 0; run < kills; run++) {
-        const child = startNode(place, ledger, 'one', run)
-        try {
-          await seesMore(ledger, 20)
-          await sleep(random.integer(0, 150))
-        } finally {
-          child.killTree()
-          await child.exited
+      const nodes = [startNode(place, ledger, 'one', 0), startNode(place, ledger, 'two', 0)]
+      const saw = (node: Child) => node.output().match(/^saw /gm)?.length ?? 0
+      try {
+        for (let kill = 1; kill <= nodeKills; kill++) {
+          await seesMore(ledger, 40)
+          const running = await waitFor(
+            () => nodes.findIndex((node) => saw(node) > 0) + 1 || undefined,
+            {
+              what: 'a node runs the consumer',
+              ...patience,
+            },
+          )
+          const at = running - 1
+          const killed = nodes[at] as Child
+          killed.killTree()
+          await killed.exited
+          nodes[at] = startNode(place, ledger, at === 0 ? 'one' : 'two', kill)
         }
+        await seesMore(ledger, 40)
+      } finally {
+        for (const node of nodes) node.killTree()
+        await Promise.all(nodes.map(({ exited }) => exited))
       }
-      await seeTheRest(place, ledger, 'one')
+      await seeTheRest(place, ledger, 'three')
       expect(ledger.wrong).toEqual([])
       expect(ledger.disordered).toEqual([])
-      expect(ledger.answered.size).toBeGreaterThan(kills * 10)
-      console.log(`${backend.name}: ${ledger.answered.size} facts, ${ledger.repeated} seen again`)
     })
-
-    // The embedded database has one process.
-    if (backend.name === 'postgres')
-      it('kill of a node: the consumer continues on another node', {
-        timeout: timeoutMs,
-      }, async () => {
-        await using place = await OutboxPlace.create(backend)
-        const ledger = new Ledger()
-        const nodes = [startNode(place, ledger, 'one', 0), startNode(place, ledger, 'two', 0)]
-        const saw = (node: Child) => node.output().match(/^saw /gm)?.length ?? 0
-        try {
-          for (let kill = 1; kill <= nodeKills; kill++) {
-            await seesMore(ledger, 40)
-            const running = await waitFor(
-              () => nodes.findIndex((node) => saw(node) > 0) + 1 || undefined,
-              {
-                what: 'a node runs the consumer',
-                ...patience,
-              },
-            )
-            const at = running - 1
-            const killed = nodes[at] as Child
-            killed.killTree()
-            await killed.exited
-            nodes[at] = startNode(place, ledger, at === 0 ? 'one' : 'two', kill)
-          }
-          await seesMore(ledger, 40)
-        } finally {
-          for (const node of nodes) node.killTree()
-          await Promise.all(nodes.map(({ exited }) => exited))
-        }
-        await seeTheRest(place, ledger, 'three')
-        expect(ledger.wrong).toEqual([])
-        expect(ledger.disordered).toEqual([])
-      })
-  })
-}
+})

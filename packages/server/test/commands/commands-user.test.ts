@@ -13,7 +13,7 @@ import {
 import argon2 from '@node-rs/argon2'
 import bcrypt from '@node-rs/bcrypt'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { answerCode } from '../support/answer-codes.js'
+import { answerCode, expectCode } from '../support/answer-codes.js'
 import type { SqlRow } from '../support/database/sql.js'
 import { type CommandResult, callHermod, runHermod } from '../support/hermod-command.js'
 import { recordedEvents } from '../support/messaging/recorded-events.js'
@@ -258,7 +258,7 @@ function importing(place: Place): void {
       public_info: 'p',
       private_info: 'q',
     })
-    expect((await place.logIn(appId, 'off')).code).toBe(answerCode.user_disabled)
+    await expectCode(place.logIn(appId, 'off'), 'user_disabled')
     expect((await place.logIn(appId, 'silent', '')).code).not.toBe(200)
   })
 
@@ -557,10 +557,8 @@ function moving(place: Place): void {
       expect(withoutIds(await exported(to))).toBe(withoutIds(text))
       for (const name of ['alice', 'a@example.org', '李雷'])
         expect((await place.logIn(to, name)).code).toBe(200)
-      expect((await place.logIn(to, 'off')).code).toBe(answerCode.user_disabled)
-      expect((await place.logIn(to, 'alice', 'wrong password')).code).toBe(
-        answerCode.password_incorrect,
-      )
+      await expectCode(place.logIn(to, 'off'), 'user_disabled')
+      await expectCode(place.logIn(to, 'alice', 'wrong password'), 'password_incorrect')
       expect(await place.profile(to, 'alice')).toMatchObject({
         nick_name: users[0]?.nick_name,
         description: users[0]?.description,
@@ -608,9 +606,7 @@ function foreignHashes(place: Place): void {
         appId,
         place.ndjson([{ username: 'alice', password_hash: hash }]),
       ])
-      expect((await place.logIn(appId, 'alice', 'wrong password')).code).toBe(
-        answerCode.password_incorrect,
-      )
+      await expectCode(place.logIn(appId, 'alice', 'wrong password'), 'password_incorrect')
       expect(await place.storedHash(appId, 'alice')).toBe(hash)
       const codes = await Promise.all(
         Array.from({ length: 4 }, async () => (await place.logIn(appId, 'alice')).code),
@@ -619,9 +615,7 @@ function foreignHashes(place: Place): void {
       const upgraded = await place.storedHash(appId, 'alice')
       expect(upgraded).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
       expect((await place.logIn(appId, 'alice')).code).toBe(200)
-      expect((await place.logIn(appId, 'alice', 'wrong password')).code).toBe(
-        answerCode.password_incorrect,
-      )
+      await expectCode(place.logIn(appId, 'alice', 'wrong password'), 'password_incorrect')
       expect(await place.storedHash(appId, 'alice')).toBe(upgraded)
     },
   )
@@ -644,7 +638,7 @@ function oneUser(place: Place): void {
     expect(await place.json(['disable', appId, 'alice'])).toEqual(disabled)
     expect(await place.json(['disable', appId, id])).toEqual(disabled)
     expect(await call()).toBe(answerCode.token_expired)
-    expect((await place.logIn(appId, 'alice')).code).toBe(answerCode.user_disabled)
+    await expectCode(place.logIn(appId, 'alice'), 'user_disabled')
     expect((await place.run(['disable', appId, id])).out).toMatch(/^status +disabled$/m)
     for (const who of ['ALICE', id])
       expect(await place.json(['enable', appId, who])).toEqual({ ...disabled, status: 0 })
@@ -667,7 +661,7 @@ function oneUser(place: Place): void {
       err: 'hermod: user does not exist\n',
     })
     expect(await call()).toBe(answerCode.token_expired)
-    expect((await place.logIn(appId, 'alice')).code).toBe(answerCode.user_not_found)
+    await expectCode(place.logIn(appId, 'alice'), 'user_not_found')
     expect(JSON.parse((await place.run(['enable', appId, id, '--json'])).err)).toMatchObject({
       code: answerCode.user_deleted,
     })
@@ -683,11 +677,11 @@ function oneUser(place: Place): void {
     expect(result).toMatchObject({ code: 0, err: '' })
     expect(result.out).not.toContain(secret)
     expect(await call()).toBe(answerCode.token_expired)
-    expect((await place.logIn(appId, 'alice')).code).toBe(answerCode.password_incorrect)
+    await expectCode(place.logIn(appId, 'alice'), 'password_incorrect')
     expect((await place.logIn(appId, 'alice', secret)).code).toBe(200)
     const made = await place.json(['reset-password', appId, id])
     expect((await place.logIn(appId, 'alice', made.password)).code).toBe(200)
-    expect((await place.logIn(appId, 'alice', secret)).code).toBe(answerCode.password_incorrect)
+    await expectCode(place.logIn(appId, 'alice', secret), 'password_incorrect')
     const weak = await place.run(
       ['reset-password', appId, 'alice', '--password-stdin', '--json'],
       'weak',
@@ -713,12 +707,8 @@ function operations(place: Place): void {
           'invalid request parameter: give either user_id or username',
         ])
       }
-      expect((await place.operate(path, { app_id: appId, user_id: 1 })).code).toBe(
-        answerCode.user_not_found,
-      )
-      expect((await place.operate(path, { app_id: 'nowhere', user_id: 1 })).code).toBe(
-        answerCode.app_not_found,
-      )
+      await expectCode(place.operate(path, { app_id: appId, user_id: 1 }), 'user_not_found')
+      await expectCode(place.operate(path, { app_id: 'nowhere', user_id: 1 }), 'app_not_found')
     }
     const users = Array.from({ length: 501 }, (_, index) => ({ username: `u${index}` }))
     expect((await place.operate('import', { app_id: appId, users })).envelope.message).toContain(

@@ -12,35 +12,33 @@ import {
 } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
-import { answerCode } from '../support/answer-codes.js'
+import { answerCode, expectCode } from '../support/answer-codes.js'
 import { type CommandResult, callHermod, runHermod } from '../support/hermod-command.js'
 import { WatchedServer } from '../support/watched-server.js'
 
 type Settings = Readonly<Record<string, string | undefined>>
 
-for (const backend of anyBackend()) {
-  describe(`on ${backend.name}`, () => {
-    describe('beside a running server', () => {
-      const place = usePlace(backend, true)
-      appCommands(place)
-      tokenCommands(place)
-      checkCommand(place)
-      refusals(place)
-      effectsAtOnce(place)
-      remoteCommands(place)
-      runningMigration(place, backend)
-    })
-
-    describe('without a server', () => {
-      const place = usePlace(backend, false)
-      appCommands(place)
-      if (isFullRun) tokenCommands(place)
-      if (isFullRun) checkCommand(place)
-      migrateCommand(backend)
-      restarts(backend)
-    })
+describe.each(anyBackend())('on $name', (backend) => {
+  describe('beside a running server', () => {
+    const place = usePlace(backend, true)
+    appCommands(place)
+    tokenCommands(place)
+    checkCommand(place)
+    refusals(place)
+    effectsAtOnce(place)
+    remoteCommands(place)
+    runningMigration(place, backend)
   })
-}
+
+  describe('without a server', () => {
+    const place = usePlace(backend, false)
+    appCommands(place)
+    if (isFullRun) tokenCommands(place)
+    if (isFullRun) checkCommand(place)
+    migrateCommand(backend)
+    restarts(backend)
+  })
+})
 
 /** One data folder and database for the tests of a group, with a server on it or after one has left it. */
 class Place {
@@ -300,7 +298,7 @@ function effectsAtOnce(place: Place): void {
     )
     await api.as(token).succeed('GET', '/user/list')
     await place.run('token', 'revoke', String(tokenId), '--app', appId)
-    expect((await api.as(token).call('GET', '/user/list')).code).toBe(answerCode.token_expired)
+    await expectCode(api.as(token).call('GET', '/user/list'), 'token_expired')
   })
 
   test('an application that is disabled refuses every call until it is normal again', async () => {
@@ -323,7 +321,7 @@ function effectsAtOnce(place: Place): void {
         token: given,
         body: { username, password: 'correct horse' },
       })
-    expect((await register('stranger', null)).code).toBe(answerCode.registration_closed)
+    await expectCode(register('stranger', null), 'registration_closed')
     expect((await register('guest', token)).code).toBe(200)
   })
 }

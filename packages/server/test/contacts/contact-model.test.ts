@@ -380,75 +380,73 @@ const burst = fc.array(
   { minLength: 2, maxLength: 5 },
 )
 
-for (const backend of testBackends()) {
-  describe(`contacts on ${backend.name}`, () => {
-    let watched: InProcessServer
-    let pool: PeoplePool
+describe.each(testBackends())('contacts on $name', (backend) => {
+  let watched: InProcessServer
+  let pool: PeoplePool
 
-    beforeAll(async () => {
-      watched = await InProcessServer.start(backend)
-      pool = new PeoplePool(watched, userCount * 20)
-    })
-
-    afterAll(() => watched?.[Symbol.asyncDispose]())
-
-    async function newWorld(): Promise<ContactWorld> {
-      const world = new ContactWorld(watched, await pool.take(userCount))
-      // Before anything happens, since a login takes so long that calls would not meet.
-      await Promise.all(users.map((user) => world.session(user)))
-      return world
-    }
-
-    it('contacts: any sequence of calls gives the results of the model', {
-      timeout: propertyTimeoutMs,
-    }, async () => {
-      const property = fc.asyncProperty(histories, async (calls) => {
-        const world = await newWorld()
-        const state = newState()
-        for (const call of calls)
-          expect(await world.perform(call), JSON.stringify(call)).toBe(step(state, call))
-        expect(await world.observed()).toEqual(world.expected(state))
-        await world.checkEvents(state)
-      })
-      await checkProperty(backend, property)
-    })
-
-    it('contacts: simultaneous calls give the results of some order of them', {
-      timeout: propertyTimeoutMs,
-    }, async () => {
-      const property = fc.asyncProperty(
-        beginnings,
-        fc.array(burst, { minLength: 1, maxLength: 4 }),
-        async (beginning, bursts) => {
-          const world = await newWorld()
-          let state = newState()
-          for (const call of beginning)
-            expect(await world.perform(call), JSON.stringify(call)).toBe(step(state, call))
-          for (const calls of bursts) {
-            const codes = await Promise.all(calls.map((call) => world.perform(call)))
-            const answered = calls.map((call, index) => [call, codes[index] as number] as const)
-            const observed = await world.observed()
-            const explained = explanations(state, answered, step).map((after) => ({
-              after,
-              expected: world.expected(after),
-            }))
-            expect(
-              explained.map(({ expected }) => expected),
-              JSON.stringify(answered),
-            ).toContainEqual(observed)
-            const same = explained.find(
-              ({ expected }) => JSON.stringify(expected) === JSON.stringify(observed),
-            )
-            state = same?.after ?? state
-          }
-          await world.checkEvents(state)
-        },
-      )
-      await checkProperty(backend, property)
-    })
-
-    it('contacts: the integrity check finds no fault after the model', async () => {
-      expect(await integrityFaults(watched.server)).toEqual([])
-    })
+  beforeAll(async () => {
+    watched = await InProcessServer.start(backend)
+    pool = new PeoplePool(watched, userCount * 20)
   })
-}
+
+  afterAll(() => watched?.[Symbol.asyncDispose]())
+
+  async function newWorld(): Promise<ContactWorld> {
+    const world = new ContactWorld(watched, await pool.take(userCount))
+    // Before anything happens, since a login takes so long that calls would not meet.
+    await Promise.all(users.map((user) => world.session(user)))
+    return world
+  }
+
+  it('contacts: any sequence of calls gives the results of the model', {
+    timeout: propertyTimeoutMs,
+  }, async () => {
+    const property = fc.asyncProperty(histories, async (calls) => {
+      const world = await newWorld()
+      const state = newState()
+      for (const call of calls)
+        expect(await world.perform(call), JSON.stringify(call)).toBe(step(state, call))
+      expect(await world.observed()).toEqual(world.expected(state))
+      await world.checkEvents(state)
+    })
+    await checkProperty(backend, property)
+  })
+
+  it('contacts: simultaneous calls give the results of some order of them', {
+    timeout: propertyTimeoutMs,
+  }, async () => {
+    const property = fc.asyncProperty(
+      beginnings,
+      fc.array(burst, { minLength: 1, maxLength: 4 }),
+      async (beginning, bursts) => {
+        const world = await newWorld()
+        let state = newState()
+        for (const call of beginning)
+          expect(await world.perform(call), JSON.stringify(call)).toBe(step(state, call))
+        for (const calls of bursts) {
+          const codes = await Promise.all(calls.map((call) => world.perform(call)))
+          const answered = calls.map((call, index) => [call, codes[index] as number] as const)
+          const observed = await world.observed()
+          const explained = explanations(state, answered, step).map((after) => ({
+            after,
+            expected: world.expected(after),
+          }))
+          expect(
+            explained.map(({ expected }) => expected),
+            JSON.stringify(answered),
+          ).toContainEqual(observed)
+          const same = explained.find(
+            ({ expected }) => JSON.stringify(expected) === JSON.stringify(observed),
+          )
+          state = same?.after ?? state
+        }
+        await world.checkEvents(state)
+      },
+    )
+    await checkProperty(backend, property)
+  })
+
+  it('contacts: the integrity check finds no fault after the model', async () => {
+    expect(await integrityFaults(watched.server)).toEqual([])
+  })
+})

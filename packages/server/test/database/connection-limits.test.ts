@@ -7,8 +7,9 @@ import { sql } from '../../dist/db/kysely.js'
 import { openSql } from '../support/database/sql.js'
 import { integrityFaults, sendText } from '../support/messaging/messaging.js'
 
-for (const backend of testBackends().filter(({ name }) => name === 'postgres')) {
-  describe('a role of PostgreSQL', () => {
+describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
+  'a role of PostgreSQL',
+  (backend) => {
     it('with two connections and other settings serves calls that need ten and long reads, and the start reports the limit', async () => {
       await using database = await backend.createDatabase()
       const url = new URL(database.url as string)
@@ -67,5 +68,5 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       expect(await read()).toEqual([])
       await dialect.close?.()
     })
-  })
-}
+  },
+)

@@ -26,33 +26,31 @@ const userCount = 4
 const timeoutMs = 480_000
 const patienceMs = 30_000
 
-for (const backend of testBackends('own')) {
-  describe(`crash on ${backend.name}`, () => {
-    afterAll(() => backend.end())
+describe.each(testBackends('own'))('crash on $name', (backend) => {
+  afterAll(() => backend.end())
 
-    test('kills of server and database: every answered message is stored once and in order', {
-      timeout: timeoutMs,
-    }, async () => {
-      console.log(`crash test on ${backend.name}: seed ${seed}`)
-      await using database = await backend.createDatabase()
-      const url = database.url
-      const run = await CrashRun.start(url)
-      try {
-        for (let round = 1; round <= serverKills; round++) {
-          const isLast = round === serverKills
-          if (backend.name === 'postgres' && (isLast || round % 4 === 0))
-            await run.killDatabase(backend as PostgresBackend)
-          await run.killServer()
-          if (isLast || round % 5 === 0) await run.killDuringStart(url)
-          await run.restartAndVerify()
-        }
-        console.log(`crash test on ${backend.name}: ${await run.finish()}`)
-      } finally {
-        await run[Symbol.asyncDispose]()
+  test('kills of server and database: every answered message is stored once and in order', {
+    timeout: timeoutMs,
+  }, async () => {
+    console.log(`crash test on ${backend.name}: seed ${seed}`)
+    await using database = await backend.createDatabase()
+    const url = database.url
+    const run = await CrashRun.start(url)
+    try {
+      for (let round = 1; round <= serverKills; round++) {
+        const isLast = round === serverKills
+        if (backend.name === 'postgres' && (isLast || round % 4 === 0))
+          await run.killDatabase(backend as PostgresBackend)
+        await run.killServer()
+        if (isLast || round % 5 === 0) await run.killDuringStart(url)
+        await run.restartAndVerify()
       }
-    })
+      console.log(`crash test on ${backend.name}: ${await run.finish()}`)
+    } finally {
+      await run[Symbol.asyncDispose]()
+    }
   })
-}
+})
 
 class CrashRun implements AsyncDisposable {
   readonly #random = new Random(seed)

@@ -230,8 +230,9 @@ function membersOf(database: Database): MemberStore {
   return new MemberStore(database, { forget: () => {} })
 }
 
-for (const backend of testBackends().filter(({ name }) => name === 'postgres')) {
-  describe('statements of PostgreSQL on tables that were never analysed', () => {
+describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
+  'statements of PostgreSQL on tables that were never analysed',
+  (backend) => {
     let place: BackendDatabase
     let database: Database
 
@@ -331,5 +332,5 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       expect(await rowsRead('group_members', find)).toBeLessThanOrEqual(rough + exact)
       expect(await rowsRead('groups', find)).toBeLessThanOrEqual(exact)
     })
-  })
-}
+  },
+)

@@ -21,8 +21,9 @@ const forgetful: Procedure<null, void, null> = {
 }
 const values = { name: 'a', owner: 'b', expires_at: 1 }
 
-for (const backend of testBackends()) {
-  describe(`the check of statements that are not waited for on ${backend.name}`, () => {
+describe.each(testBackends())(
+  'the check of statements that are not waited for on $name',
+  (backend) => {
     let place: DatabasePlace
     let database: Database
 
@@ -71,5 +72,5 @@ for (const backend of testBackends()) {
       })
       expect((await leases()).map(({ name }) => name).sort()).toEqual(['a', 'c'])
     })
-  })
-}
+  },
+)

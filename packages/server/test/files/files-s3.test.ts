@@ -4,7 +4,7 @@
  */
 import { type Answer, type Api, anyBackend, type Session } from '@hermod/testkit'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { answerCode } from '../support/answer-codes.js'
+import { answerCode, expectCode } from '../support/answer-codes.js'
 import { missesSwift } from '../support/files/blob-stores.js'
 import { S3OfServer } from '../support/files/file-stores.js'
 import {
@@ -117,10 +117,8 @@ for (const backend of anyBackend()) {
     it('an upload that never came, that is something else, or whose ticket is forged is no file', async () => {
       const ticket = await ticketOf({ file_type: fileTypes.picture })
       const { location } = await sendForm(ticket, Buffer.from('words'))
-      expect((await follow(location)).code).toBe(answerCode.file_type_invalid)
-      expect((await follow(location.replace('ticket=', 'ticket=x'))).code).toBe(
-        answerCode.upload_ticket_invalid,
-      )
+      await expectCode(follow(location), 'file_type_invalid')
+      await expectCode(follow(location.replace('ticket=', 'ticket=x')), 'upload_ticket_invalid')
       const other = (await sendForm(await ticketOf(), png)).location
       const unsent = new URL(other)
       const [unused] = [await ticketOf()]
@@ -130,7 +128,7 @@ for (const backend of anyBackend()) {
         (each: Record<string, string>) => each.success_action_redirect ?? [],
       )
       unsent.search = new URL(redirect[0]).search
-      expect((await follow(unsent.href)).code).toBe(answerCode.file_missing)
+      await expectCode(follow(unsent.href), 'file_missing')
       expect(await fetchAs(api, bob.token, ticket.download_url)).toBe(answerCode.file_not_found)
     })
 
@@ -146,7 +144,7 @@ for (const backend of anyBackend()) {
       const before = await own()
       await set(Number(usage?.bytes) + png.length - 1)
       try {
-        expect((await follow(location)).code).toBe(answerCode.file_quota_reached)
+        await expectCode(follow(location), 'file_quota_reached')
         expect(await own()).toEqual(before)
         await set(Number(usage?.bytes) + png.length)
         expect((await follow(location)).envelope).toEqual(succeeded)
@@ -177,7 +175,7 @@ for (const backend of anyBackend()) {
         { kind: 'error', status: 503, code: 'SlowDown' },
       ] as const) {
         store.s3.proxy.fail(fault)
-        expect((await follow(location)).code).toBe(answerCode.object_storage_failed)
+        await expectCode(follow(location), 'object_storage_failed')
         store.s3.proxy.recover()
       }
       expect((await follow(location)).envelope).toEqual(succeeded)
@@ -209,7 +207,7 @@ for (const backend of anyBackend()) {
         const url = await sendFile(alice.api, { to_id: alice.id }, png)
         const ticket = (await ticketFor(alice.api, { to_id: alice.id })).envelope.data
         store.s3.proxy.fail({ kind: 'down' })
-        expect((await upload(api, ticket, png)).code).toBe(answerCode.object_storage_failed)
+        await expectCode(upload(api, ticket, png), 'object_storage_failed')
         expect(await fetchAs(api, alice.token, url)).toBe(answerCode.object_storage_failed)
         expect(await fetchAs(api, alice.token, url, { image_type: 2 })).toBe(
           answerCode.object_storage_failed,

@@ -15,7 +15,7 @@ import { fileSignature } from '../../dist/domain/files/credentials/file-credenti
 import { type FileLink, linkText } from '../../dist/domain/files/links/file-links.js'
 import { type FileTicket, ticketText } from '../../dist/domain/files/tickets/file-tickets.js'
 import { purposeKey } from '../../dist/lib/secrets/secret-keys.js'
-import { answerCode } from '../support/answer-codes.js'
+import { answerCode, expectCode } from '../support/answer-codes.js'
 import { fileLinkKeyOf } from '../support/files/file-links.js'
 import { fileStoreKinds, isOnItsWay, type StoreOfServer } from '../support/files/file-stores.js'
 import {
@@ -199,16 +199,14 @@ for (const { backend, kind } of places) {
           })
         const to = { to_id: carol.id, to_type: targets.user }
         expect(await fetchAs(api, carol.token, url)).toBe(answerCode.no_permission)
-        expect((await forward(carol, to)).code).toBe(answerCode.no_permission)
+        await expectCode(forward(carol, to), 'no_permission')
         const { data: forwarded } = await forward(bob, to)
         expect(forwarded).toMatch(/\/file\/download\/chat\?file_sign=[\w-]+$/)
         expect(await fetchAs(api, carol.token, forwarded)).toEqual(Buffer.from('plain'))
         expect(await fetchAs(api, carol.token, url)).toBe(answerCode.no_permission)
         expect(await fetchAs(api, alice.token, forwarded)).toEqual(Buffer.from('plain'))
-        expect((await forward(bob, { to_id: 7 })).code).toBe(answerCode.user_not_found)
-        expect((await forward(bob, { ...to, file_sign: 'x' })).code).toBe(
-          answerCode.file_signature_invalid,
-        )
+        await expectCode(forward(bob, { to_id: 7 }), 'user_not_found')
+        await expectCode(forward(bob, { ...to, file_sign: 'x' }), 'file_signature_invalid')
       })
 
       it('has credentials in the query of a forward and of the ticket for the avatar of a group', async () => {
@@ -271,7 +269,7 @@ for (const { backend, kind } of places) {
         expect(winners.length).toBe(1)
         for (const { code } of answers) expect([200, answerCode.upload_ticket_used]).toContain(code)
         expect(String(await fetchAs(api, bob.token, ticket.download_url))).toBe(winners[0])
-        expect((await upload(api, ticket, png)).code).toBe(answerCode.upload_ticket_used)
+        await expectCode(upload(api, ticket, png), 'upload_ticket_used')
         expect(String(await fetchAs(api, bob.token, ticket.download_url))).toBe(winners[0])
         await expectOrder()
       })
@@ -319,13 +317,9 @@ for (const { backend, kind } of places) {
             token: null,
             appId: null,
           })
-        expect((await send(aTicket({ expiresAt: Date.now() - 1 }))).code).toBe(
-          answerCode.upload_ticket_invalid,
-        )
-        expect((await send(aTicket({ credentialEpoch: 1 }))).code).toBe(
-          answerCode.upload_ticket_invalid,
-        )
-        expect((await send(aTicket({ ownerId: 7 }))).code).toBe(answerCode.upload_ticket_invalid)
+        await expectCode(send(aTicket({ expiresAt: Date.now() - 1 })), 'upload_ticket_invalid')
+        await expectCode(send(aTicket({ credentialEpoch: 1 })), 'upload_ticket_invalid')
+        await expectCode(send(aTicket({ ownerId: 7 })), 'upload_ticket_invalid')
         expect((await send(aTicket({ appId: 'nowhere' }))).code).not.toBe(200)
         expect((await send(aTicket({ fileId: '1'.repeat(26) }))).code).toBe(200)
 
@@ -334,8 +328,8 @@ for (const { backend, kind } of places) {
         await alice.api.succeed('POST', '/user/change_password', {
           body: { old_password: alice.password, new_password: 'battery staple' },
         })
-        expect((await slow.finish()).code).toBe(answerCode.upload_ticket_invalid)
-        expect((await upload(api, ticket, png)).code).toBe(answerCode.upload_ticket_invalid)
+        await expectCode(slow.finish(), 'upload_ticket_invalid')
+        await expectCode(upload(api, ticket, png), 'upload_ticket_invalid')
         await expectOrder()
       })
 
@@ -343,8 +337,8 @@ for (const { backend, kind } of places) {
         const ticket = await ticketOf(alice.api, { to_id: bob.id })
         const slow = new SlowUpload(api, ticket, Buffer.alloc(300_000, 1))
         await alice.api.succeed('POST', '/user/delete', { body: { password: alice.password } })
-        expect((await slow.finish()).code).toBe(answerCode.upload_ticket_invalid)
-        expect((await upload(api, ticket, png)).code).toBe(answerCode.upload_ticket_invalid)
+        await expectCode(slow.finish(), 'upload_ticket_invalid')
+        await expectCode(upload(api, ticket, png), 'upload_ticket_invalid')
         await expectOrder()
       })
 
@@ -437,9 +431,7 @@ for (const { backend, kind } of places) {
         ['voice as a picture', fileTypes.picture, amr(1)],
       ])('of %s is refused, and nothing of it stays', async (_, file_type, content) => {
         const ticket = await ticketOf(alice.api, { to_id: bob.id, file_type })
-        expect((await upload(api, ticket, content, { name: 'red.png' })).code).toBe(
-          answerCode.file_type_invalid,
-        )
+        await expectCode(upload(api, ticket, content, { name: 'red.png' }), 'file_type_invalid')
         expect(await fetchAs(api, bob.token, ticket.download_url)).toBe(answerCode.file_not_found)
         await expectOrder()
         const right = file_type === fileTypes.picture ? png : amr(1)
@@ -448,9 +440,7 @@ for (const { backend, kind } of places) {
 
       it('of words as an avatar is refused', async () => {
         const { data: ticket } = await alice.api.succeed('GET', '/file/upload/avatar/user')
-        expect((await upload(api, ticket, Buffer.from('words'))).code).toBe(
-          answerCode.file_type_invalid,
-        )
+        await expectCode(upload(api, ticket, Buffer.from('words')), 'file_type_invalid')
         await expectOrder()
       })
 
@@ -503,12 +493,8 @@ for (const { backend, kind } of places) {
             7,
           )
           expect(await usage()).toEqual({ files: before.files + 5, bytes: before.bytes + 5_000 })
-          expect((await ticketFor(alice.api, { to_id: bob.id })).code).toBe(
-            answerCode.file_quota_reached,
-          )
-          expect((await alice.api.call('GET', '/file/upload/avatar/user')).code).toBe(
-            answerCode.file_quota_reached,
-          )
+          await expectCode(ticketFor(alice.api, { to_id: bob.id }), 'file_quota_reached')
+          await expectCode(alice.api.call('GET', '/file/upload/avatar/user'), 'file_quota_reached')
           await expectOrder()
         } finally {
           await set({ file_quota_bytes: 0 })
@@ -541,7 +527,7 @@ for (const { backend, kind } of places) {
       it('is refused before it comes when its length says so', async () => {
         const before = await usage()
         const early = new SlowUpload(api, ticket, Buffer.alloc(left + 1_100_000), 0)
-        expect((await early.answered).code).toBe(answerCode.file_quota_reached)
+        await expectCode(early.answered, 'file_quota_reached')
         early.cut()
         await expectNothing()
         expect(await usage()).toEqual(before)
@@ -550,12 +536,10 @@ for (const { backend, kind } of places) {
       it('is refused as soon as more has come than is left, and its ticket works again', async () => {
         const content = Buffer.alloc(left + 900_000, 1)
         const slow = new SlowUpload(api, ticket, content, 0.6)
-        expect((await slow.answered).code).toBe(answerCode.file_quota_reached)
+        await expectCode(slow.answered, 'file_quota_reached')
         slow.cut()
         await expectNothing()
-        expect((await upload(api, ticket, content.subarray(0, left + 1))).code).toBe(
-          answerCode.file_quota_reached,
-        )
+        await expectCode(upload(api, ticket, content.subarray(0, left + 1)), 'file_quota_reached')
         await expectNothing()
         expect((await upload(api, ticket, content.subarray(0, left))).code).toBe(200)
         await expectOrder()
@@ -565,7 +549,7 @@ for (const { backend, kind } of places) {
         await set({ file_max_bytes: 1_000 })
         try {
           const early = new SlowUpload(api, ticket, Buffer.alloc(left + 1_100_000), 0)
-          expect((await early.answered).code).toBe(answerCode.file_too_large)
+          await expectCode(early.answered, 'file_too_large')
           early.cut()
           await expectNothing()
         } finally {

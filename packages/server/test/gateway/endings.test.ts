@@ -1,7 +1,7 @@
 /** How sessions end: tokens that end, users that are deleted, bounds of a user, and a stop of the server. */
 import { type Backend, anyBackend, GatewayClient, type Session } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { answerCode } from '../support/answer-codes.js'
+import { answerCode, expectCode } from '../support/answer-codes.js'
 import { InProcessServer } from '../support/in-process-server.js'
 import { textTo } from '../support/messaging/messaging.js'
 
@@ -149,7 +149,7 @@ describe('the limits of a user', () => {
     const refused = answers.filter(({ code }) => code === answerCode.too_many_requests)
     expect(refused.length).toBeGreaterThanOrEqual(1)
     expect(refused[0]).toMatchObject({ retry: true, retry_after_ms: 1_000 })
-    expect((await user.api.call('GET', '/message/unread')).code).toBe(answerCode.too_many_requests)
+    await expectCode(user.api.call('GET', '/message/unread'), 'too_many_requests')
   })
 })
 

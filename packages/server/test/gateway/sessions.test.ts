@@ -1,7 +1,7 @@
 /** Opening the sessions of the gateway, and calls on them. */
 import { type Backend, anyBackend, GatewayClient, type Session } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { answerCode } from '../support/answer-codes.js'
+import { answerCode, expectCode } from '../support/answer-codes.js'
 import { InProcessServer } from '../support/in-process-server.js'
 import { textTo } from '../support/messaging/messaging.js'
 
@@ -183,7 +183,7 @@ describe('sessions of the gateway', () => {
 
   it('a call before session.open is answered and closes the connection', async () => {
     using client = await GatewayClient.connect(server.url)
-    expect((await client.call('user.profile.get')).code).toBe(answerCode.token_missing)
+    await expectCode(client.call('user.profile.get'), 'token_missing')
     expect((await client.closed()).code).toBe(4511)
   })
 

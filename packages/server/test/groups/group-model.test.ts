@@ -22,72 +22,70 @@ import { InProcessServer } from '../support/in-process-server.js'
 import { integrityFaults } from '../support/messaging/messaging.js'
 import { explanations } from '../support/push/explanations.js'
 
-for (const backend of testBackends()) {
-  describe(`groups on ${backend.name}`, () => {
-    let watched: InProcessServer
-    let world: GroupWorld
-    let runs = 0
+describe.each(testBackends())('groups on $name', (backend) => {
+  let watched: InProcessServer
+  let world: GroupWorld
+  let runs = 0
 
-    beforeAll(async () => {
-      watched = await InProcessServer.start(backend)
-      world = await GroupWorld.enter(watched)
-    })
-
-    afterAll(async () => {
-      await watched?.[Symbol.asyncDispose]()
-    })
-
-    async function begin(type: number, calls: readonly Call[]): Promise<State> {
-      await world.newGroup(type)
-      const state = newState(type)
-      for (const each of calls) {
-        const call = aimed(state, each)
-        const answer = await world.perform(call)
-        expect(answer, JSON.stringify(call)).toEqual(step(state, call))
-      }
-      return state
-    }
-
-    it('groups: any sequence of calls gives the results of the model', {
-      timeout: propertyTimeoutMs,
-    }, async () => {
-      const property = fc.asyncProperty(groupTypes, histories, async (type, calls) => {
-        const state = await begin(type, calls)
-        expect(await world.observed()).toEqual(expected(state))
-      })
-      runs += await checkProperty(backend, property)
-    })
-
-    it('groups: simultaneous calls give the results of some order of them', {
-      timeout: propertyTimeoutMs,
-    }, async () => {
-      const property = fc.asyncProperty(
-        groupTypes,
-        beginnings,
-        bursts,
-        async (type, beginning, storms) => {
-          let state = await begin(type, beginning)
-          for (const storm of storms) {
-            const before = state
-            const calls = storm.map((call) => aimed(before, call))
-            const answers = await Promise.all(calls.map((call) => world.perform(call)))
-            const observed = await world.observed()
-            const answered = calls.map((call, index) => [call, answers[index] as Result] as const)
-            const explained = explanations(state, answered, step)
-            expect(explained.map(expected), JSON.stringify(answered)).toContainEqual(observed)
-            state = explained.find((each) => isEqual(expected(each), observed)) ?? state
-          }
-        },
-      )
-      runs += await checkProperty(backend, property)
-    })
-
-    it('groups: the integrity check finds no fault after the model', async () => {
-      expect(await integrityFaults(watched.server)).toEqual([])
-      console.info(`group model on ${backend.name}: ${runs} histories, ${world.serial} calls`)
-    })
+  beforeAll(async () => {
+    watched = await InProcessServer.start(backend)
+    world = await GroupWorld.enter(watched)
   })
-}
+
+  afterAll(async () => {
+    await watched?.[Symbol.asyncDispose]()
+  })
+
+  async function begin(type: number, calls: readonly Call[]): Promise<State> {
+    await world.newGroup(type)
+    const state = newState(type)
+    for (const each of calls) {
+      const call = aimed(state, each)
+      const answer = await world.perform(call)
+      expect(answer, JSON.stringify(call)).toEqual(step(state, call))
+    }
+    return state
+  }
+
+  it('groups: any sequence of calls gives the results of the model', {
+    timeout: propertyTimeoutMs,
+  }, async () => {
+    const property = fc.asyncProperty(groupTypes, histories, async (type, calls) => {
+      const state = await begin(type, calls)
+      expect(await world.observed()).toEqual(expected(state))
+    })
+    runs += await checkProperty(backend, property)
+  })
+
+  it('groups: simultaneous calls give the results of some order of them', {
+    timeout: propertyTimeoutMs,
+  }, async () => {
+    const property = fc.asyncProperty(
+      groupTypes,
+      beginnings,
+      bursts,
+      async (type, beginning, storms) => {
+        let state = await begin(type, beginning)
+        for (const storm of storms) {
+          const before = state
+          const calls = storm.map((call) => aimed(before, call))
+          const answers = await Promise.all(calls.map((call) => world.perform(call)))
+          const observed = await world.observed()
+          const answered = calls.map((call, index) => [call, answers[index] as Result] as const)
+          const explained = explanations(state, answered, step)
+          expect(explained.map(expected), JSON.stringify(answered)).toContainEqual(observed)
+          state = explained.find((each) => isEqual(expected(each), observed)) ?? state
+        }
+      },
+    )
+    runs += await checkProperty(backend, property)
+  })
+
+  it('groups: the integrity check finds no fault after the model', async () => {
+    expect(await integrityFaults(watched.server)).toEqual([])
+    console.info(`group model on ${backend.name}: ${runs} histories, ${world.serial} calls`)
+  })
+})
 
 function isEqual(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other)

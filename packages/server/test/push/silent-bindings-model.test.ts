@@ -309,59 +309,57 @@ class Devices {
   }
 }
 
-for (const backend of anyBackend()) {
-  describe(`devices that pushes reach on ${backend.name}`, () => {
-    let watched: InProcessServer
-    let simulator: PushSimulator
-    let world: PushWorld
-    let pool: PeoplePool
-    let runs = 0
+describe.each(anyBackend())('devices that pushes reach on $name', (backend) => {
+  let watched: InProcessServer
+  let simulator: PushSimulator
+  let world: PushWorld
+  let pool: PeoplePool
+  let runs = 0
 
-    beforeAll(async () => {
-      simulator = await PushSimulator.start()
-      watched = await InProcessServer.start(backend, {
-        HERMOD_DEVICES_PER_USER: String(devicesPerUser),
-      })
-      world = new PushWorld(watched.server, simulator)
-      await world.setCertificates(['vendor_h'])
-      pool = new PeoplePool(watched, userCount * 10)
+  beforeAll(async () => {
+    simulator = await PushSimulator.start()
+    watched = await InProcessServer.start(backend, {
+      HERMOD_DEVICES_PER_USER: String(devicesPerUser),
     })
-    afterAll(async () => {
-      await watched?.[Symbol.asyncDispose]()
-      await simulator?.[Symbol.asyncDispose]()
-    })
-
-    /** The tokens that a push to these users reaches. */
-    async function reached(people: readonly Account[]): Promise<string[]> {
-      const { calls } = simulator.gateways.vendor_h
-      const before = calls.length
-      const taskId = await world.notify({
-        audience: { user_id: people.map(({ id }) => id) },
-        message: { type: 'text', title: 'Hi', body: 'There' },
-      })
-      await world.hasEnded(taskId)
-      return calls
-        .slice(before)
-        .flatMap(({ path, body }) =>
-          path.endsWith('messages:send') ? (JSON.parse(body).message.token as string[]) : [],
-        )
-        .map((token) => token.slice(0, 1))
-        .sort()
-    }
-
-    it('push: after any logins, binds and ends of logins it reaches the devices of the model', {
-      timeout: propertyTimeoutMs,
-    }, async () => {
-      const property = fc.asyncProperty(histories, async (history) => {
-        const taken = await pool.take(userCount)
-        const people = taken.map((person) => ({ ...person, password: sharedPassword }))
-        const devices = new Devices(watched, people, ` of ${++runs}`)
-        const model = new Model()
-        for (const command of [...beginning, ...history])
-          expect(await devices.perform(command), JSON.stringify(command)).toBe(model.step(command))
-        expect(await reached(people)).toEqual(model.reached())
-      })
-      await checkProperty(backend, property, { share: 0.4 })
-    })
+    world = new PushWorld(watched.server, simulator)
+    await world.setCertificates(['vendor_h'])
+    pool = new PeoplePool(watched, userCount * 10)
   })
-}
+  afterAll(async () => {
+    await watched?.[Symbol.asyncDispose]()
+    await simulator?.[Symbol.asyncDispose]()
+  })
+
+  /** The tokens that a push to these users reaches. */
+  async function reached(people: readonly Account[]): Promise<string[]> {
+    const { calls } = simulator.gateways.vendor_h
+    const before = calls.length
+    const taskId = await world.notify({
+      audience: { user_id: people.map(({ id }) => id) },
+      message: { type: 'text', title: 'Hi', body: 'There' },
+    })
+    await world.hasEnded(taskId)
+    return calls
+      .slice(before)
+      .flatMap(({ path, body }) =>
+        path.endsWith('messages:send') ? (JSON.parse(body).message.token as string[]) : [],
+      )
+      .map((token) => token.slice(0, 1))
+      .sort()
+  }
+
+  it('push: after any logins, binds and ends of logins it reaches the devices of the model', {
+    timeout: propertyTimeoutMs,
+  }, async () => {
+    const property = fc.asyncProperty(histories, async (history) => {
+      const taken = await pool.take(userCount)
+      const people = taken.map((person) => ({ ...person, password: sharedPassword }))
+      const devices = new Devices(watched, people, ` of ${++runs}`)
+      const model = new Model()
+      for (const command of [...beginning, ...history])
+        expect(await devices.perform(command), JSON.stringify(command)).toBe(model.step(command))
+      expect(await reached(people)).toEqual(model.reached())
+    })
+    await checkProperty(backend, property, { share: 0.4 })
+  })
+})

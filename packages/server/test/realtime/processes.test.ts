@@ -12,54 +12,52 @@ const boxMs = isFullRun ? 12_000 : 1_000
 const rounds = isFullRun ? 3 : 1
 const timeoutMs = 300_000
 
-for (const backend of anyBackend('durable')) {
-  describe(`stores of clients on ${backend.name}`, () => {
-    it('equal the answers after cuts, kills, halts and paused readers', {
+describe.each(anyBackend('durable'))('stores of clients on $name', (backend) => {
+  it('equal the answers after cuts, kills, halts and paused readers', {
+    timeout: timeoutMs,
+  }, async () => {
+    const random = new Random(seed)
+    const options = { backend, random, users: isFullRun ? 8 : 4, groups: 3, window: 5 }
+    await using playground = await Playground.start(options)
+    expect(await playground.settle()).toEqual([])
+    await playground.compareThings()
+    for (let round = 0; round < rounds; round++) {
+      await playground.run(boxMs, 4, async () => {
+        const fault = random.next()
+        if (fault < 0.6) playground.cut()
+        else if (fault < 0.8) await playground.pause()
+        else if (fault < 0.9) await playground.halt()
+      })
+      if (isFullRun && round === 0) await playground.flood()
+      await Promise.all([playground.run(300, 4, async () => {}), playground.kill()])
+      expect(await playground.settle()).toEqual([])
+      expect(await playground.compareThings()).toEqual([])
+      await playground.comeBack()
+      expect(await playground.comeBack()).toBe(0)
+    }
+    report(playground)
+  })
+
+  if (isFullRun)
+    it('begin again after the restore of an older copy of the data', {
       timeout: timeoutMs,
     }, async () => {
-      const random = new Random(seed)
-      const options = { backend, random, users: isFullRun ? 8 : 4, groups: 3, window: 5 }
+      const options = { backend, random: new Random(seed), users: 4, groups: 3, window: 5 }
       await using playground = await Playground.start(options)
+      await playground.run(3_000, 4, async () => playground.cut())
+      await playground.backUp()
+      await playground.run(3_000, 4, async () => playground.cut())
       expect(await playground.settle()).toEqual([])
       await playground.compareThings()
-      for (let round = 0; round < rounds; round++) {
-        await playground.run(boxMs, 4, async () => {
-          const fault = random.next()
-          if (fault < 0.6) playground.cut()
-          else if (fault < 0.8) await playground.pause()
-          else if (fault < 0.9) await playground.halt()
-        })
-        if (isFullRun && round === 0) await playground.flood()
-        await Promise.all([playground.run(300, 4, async () => {}), playground.kill()])
-        expect(await playground.settle()).toEqual([])
-        expect(await playground.compareThings()).toEqual([])
-        await playground.comeBack()
-        expect(await playground.comeBack()).toBe(0)
-      }
+      await playground.restore()
+      await playground.run(3_000, 4, async () => playground.cut())
+      expect(await playground.settle()).toEqual([])
+      expect(await playground.compareThings()).toEqual([])
+      await playground.comeBack()
+      expect(await playground.comeBack()).toBe(0)
       report(playground)
     })
-
-    if (isFullRun)
-      it('begin again after the restore of an older copy of the data', {
-        timeout: timeoutMs,
-      }, async () => {
-        const options = { backend, random: new Random(seed), users: 4, groups: 3, window: 5 }
-        await using playground = await Playground.start(options)
-        await playground.run(3_000, 4, async () => playground.cut())
-        await playground.backUp()
-        await playground.run(3_000, 4, async () => playground.cut())
-        expect(await playground.settle()).toEqual([])
-        await playground.compareThings()
-        await playground.restore()
-        await playground.run(3_000, 4, async () => playground.cut())
-        expect(await playground.settle()).toEqual([])
-        expect(await playground.compareThings()).toEqual([])
-        await playground.comeBack()
-        expect(await playground.comeBack()).toBe(0)
-        report(playground)
-      })
-  })
-}
+})
 
 function report({ work, clients, faults }: Playground): void {
   const total = (name: keyof (typeof clients)[0]['counts']) =>

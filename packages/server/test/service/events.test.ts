@@ -177,10 +177,7 @@ const cases: readonly Case[] = [
       [
         'user.info_updated',
         [w.alice.id],
-        {
-          properties: ['description', 'nick_name'],
-          changed: { nick_name: 'Al', description: '' },
-        },
+        { properties: ['description', 'nick_name'], changed: { nick_name: 'Al', description: '' } },
       ],
     ],
     stale: (w) => [[w.alice.id, profile, 0]],
@@ -313,65 +310,63 @@ const cases: readonly Case[] = [
   },
 ]
 
-for (const backend of anyBackend()) {
-  describe(`events of operations on ${backend.name}`, () => {
-    let server: InProcessServer
+describe.each(anyBackend())('events of operations on $name', (backend) => {
+  let server: InProcessServer
 
-    beforeAll(async () => {
-      server = await InProcessServer.start(backend)
-    })
-    afterAll(() => server?.[Symbol.asyncDispose]())
-
-    async function newWorld(): Promise<World> {
-      const admin = await anApplication(server.server)
-      const [alice, bob, guest] = await Promise.all([
-        admin.newSession(),
-        admin.newSession(),
-        admin.newSession(),
-      ])
-      const group = await aGroup(alice, { members: [bob] })
-      const chatroom = await aGroup(alice, { more: { type: types.chatroom } })
-      const open = { group_id: chatroom, apply_approval: 0 }
-      await post(alice.api, '/group/settings/require_admin_approval', open)
-      return { admin, alice, bob, guest, group, chatroom }
-    }
-
-    const head = async ({ admin }: World) =>
-      Number(
-        (
-          await server.sql.run(
-            `select position from outbox_heads where app_id = '${admin.options.appId}'`,
-          )
-        )[0]?.position ?? 0,
-      )
-
-    async function eventsAfter({ admin }: World, position: number): Promise<Told[]> {
-      const rows = await server.sql.run(
-        `select kind, payload from outbox where app_id = '${admin.options.appId}' and position > ${position} order by position`,
-      )
-      return rows.map(({ kind, payload }) => {
-        const { actor_id: _, user_ids, ...details }: Json = JSON.parse(String(payload))
-        return [String(kind), user_ids, details]
-      })
-    }
-
-    async function staleAfter({ admin }: World, position: number): Promise<Stale[]> {
-      const rows = await server.sql.run(
-        `select user_id, kind, ref from user_changes where app_id = '${admin.options.appId}' and position > ${position}
-          order by user_id, kind, ref`,
-      )
-      return rows.map(({ user_id, kind, ref }) => [Number(user_id), Number(kind), Number(ref)])
-    }
-
-    it.each(cases)('$name', async ({ prepare, act, events, stale }) => {
-      const world = await newWorld()
-      await prepare?.(world)
-      const before = await head(world)
-      await act(world)
-      expect(await eventsAfter(world, before)).toEqual(events(world))
-      expect(await staleAfter(world, before)).toEqual(
-        [...stale(world)].sort((a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2]),
-      )
-    })
+  beforeAll(async () => {
+    server = await InProcessServer.start(backend)
   })
-}
+  afterAll(() => server?.[Symbol.asyncDispose]())
+
+  async function newWorld(): Promise<World> {
+    const admin = await anApplication(server.server)
+    const [alice, bob, guest] = await Promise.all([
+      admin.newSession(),
+      admin.newSession(),
+      admin.newSession(),
+    ])
+    const group = await aGroup(alice, { members: [bob] })
+    const chatroom = await aGroup(alice, { more: { type: types.chatroom } })
+    const open = { group_id: chatroom, apply_approval: 0 }
+    await post(alice.api, '/group/settings/require_admin_approval', open)
+    return { admin, alice, bob, guest, group, chatroom }
+  }
+
+  const head = async ({ admin }: World) =>
+    Number(
+      (
+        await server.sql.run(
+          `select position from outbox_heads where app_id = '${admin.options.appId}'`,
+        )
+      )[0]?.position ?? 0,
+    )
+
+  async function eventsAfter({ admin }: World, position: number): Promise<Told[]> {
+    const rows = await server.sql.run(
+      `select kind, payload from outbox where app_id = '${admin.options.appId}' and position > ${position} order by position`,
+    )
+    return rows.map(({ kind, payload }) => {
+      const { actor_id: _, user_ids, ...details }: Json = JSON.parse(String(payload))
+      return [String(kind), user_ids, details]
+    })
+  }
+
+  async function staleAfter({ admin }: World, position: number): Promise<Stale[]> {
+    const rows = await server.sql.run(
+      `select user_id, kind, ref from user_changes where app_id = '${admin.options.appId}' and position > ${position}
+          order by user_id, kind, ref`,
+    )
+    return rows.map(({ user_id, kind, ref }) => [Number(user_id), Number(kind), Number(ref)])
+  }
+
+  it.each(cases)('$name', async ({ prepare, act, events, stale }) => {
+    const world = await newWorld()
+    await prepare?.(world)
+    const before = await head(world)
+    await act(world)
+    expect(await eventsAfter(world, before)).toEqual(events(world))
+    expect(await staleAfter(world, before)).toEqual(
+      [...stale(world)].sort((a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2]),
+    )
+  })
+})

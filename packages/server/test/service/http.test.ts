@@ -11,7 +11,7 @@ import {
   waitFor,
 } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { answerCode } from '../support/answer-codes.js'
+import { answerCode, expectCode } from '../support/answer-codes.js'
 import { answerTo, RawConnection } from '../support/raw-http.js'
 
 /** Of a registration. */
@@ -274,10 +274,10 @@ describe('bytes that are no HTTP', () => {
     connection.send(head('POST /user/register/v2 HTTP/1.1', 'transfer-encoding: chunked'))
     connection.send(`${body.length.toString(16)}\r\n${body}\r\nno size\r\n`)
     await connection.closed()
-    expect(
-      (await call('POST', '/token/user', { body: { name: username, password: 'correct horse' } }))
-        .code,
-    ).toBe(answerCode.user_not_found)
+    await expectCode(
+      call('POST', '/token/user', { body: { name: username, password: 'correct horse' } }),
+      'user_not_found',
+    )
   })
 
   it('bytes that are no HTTP: never stop the server', async () => {
@@ -297,10 +297,10 @@ describe('bytes that are no HTTP', () => {
         head('POST /user/register/v2 HTTP/1.1', `content-length: ${body.length + 1}`) + body,
       )
     }
-    expect(
-      (await call('POST', '/token/user', { body: { name: username, password: 'correct horse' } }))
-        .code,
-    ).toBe(answerCode.user_not_found)
+    await expectCode(
+      call('POST', '/token/user', { body: { name: username, password: 'correct horse' } }),
+      'user_not_found',
+    )
   })
 })
 

@@ -20,7 +20,7 @@ import {
   waitFor,
 } from '@hermod/testkit'
 import { afterAll, describe, expect, test } from 'vitest'
-import { answerCode } from '../support/answer-codes.js'
+import { answerCode, expectCode } from '../support/answer-codes.js'
 import { hermodEnvironment, hermodScript, runHermod } from '../support/hermod-command.js'
 import { holdWrites } from '../support/messaging/held-writes.js'
 import { Random } from '../support/random.js'
@@ -595,7 +595,7 @@ async function loseDatabase(
     body: { user_id: session.id, password: session.password },
   })
   expect(answer.code).toBe(answerCode.storage_failed)
-  expect((await send(session, session, 'another word')).code).toBe(answerCode.storage_failed)
+  await expectCode(send(session, session, 'another word'), 'storage_failed')
   await cluster.restart()
   await waitFor(async () => (await send(session, session, 'again')).code === 200, {
     what: 'a send after the outage',

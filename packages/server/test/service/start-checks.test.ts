@@ -36,8 +36,9 @@ describe('a start', () => {
   })
 })
 
-for (const backend of testBackends().filter(({ name }) => name === 'postgres')) {
-  describe('a second node', () => {
+describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
+  'a second node',
+  (backend) => {
     it('with another key is refused in a sentence, wherever the key is from', async () => {
       await using database = await backend.createDatabase()
       const databaseUrl = database.url as string
@@ -54,5 +55,5 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
         timeoutMs: 5_000,
       })
     })
-  })
-}
+  },
+)

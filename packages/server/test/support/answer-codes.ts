@@ -1,8 +1,26 @@
 import { type ErrorName, errorCatalogue } from '@hermod/protocol'
+import { expect } from 'vitest'
 
 const errors = Object.entries(errorCatalogue).map(([name, { code }]) => [name, code])
 
+type CodeName = ErrorName | 'ok'
+
 /** The codes of answers by the names of the error catalogue; `ok` is success. */
 export const answerCode = { ok: 200, ...Object.fromEntries(errors) } as Readonly<
-  Record<ErrorName | 'ok', number>
+  Record<CodeName, number>
 >
+
+interface CodedAnswer {
+  readonly code: number
+  /** Stands before the two codes in the report of a failure. */
+  readonly text?: string
+}
+
+/** Checks the code of an answer by its name in the error catalogue. */
+export async function expectCode(
+  answer: CodedAnswer | Promise<CodedAnswer>,
+  name: CodeName,
+): Promise<void> {
+  const { code, text } = await answer
+  expect(code, text).toBe(answerCode[name])
+}

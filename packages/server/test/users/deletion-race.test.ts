@@ -14,7 +14,7 @@ import {
   waitFor,
 } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { answerCode } from '../support/answer-codes.js'
+import { answerCode, expectCode } from '../support/answer-codes.js'
 import { PeoplePool, type Person } from '../support/contacts.js'
 import { countOfWaiting, openSql, type Sql } from '../support/database/sql.js'
 import { aGroup } from '../support/groups/groups.js'
@@ -458,7 +458,7 @@ for (const backend of parallelBackend('durable')) {
       ])
       expect(answer?.code).toBe(answerCode.ok)
       const after = { peer: user.id, message, content: '?' }
-      expect((await operate(peer.api, 'append', after)).code).toBe(answerCode.ok)
+      await expectCode(operate(peer.api, 'append', after), 'ok')
       expect(await contents(peer.api, user.id)).toContain('as it was!?')
       await nothingIsLeft(user.id)
     })
@@ -525,7 +525,7 @@ for (const backend of parallelBackend('durable')) {
           }),
         )
         await waitFor(async () => number > 15 * round, { what: 'some calls', timeoutMs })
-        expect((await remove(user.id)).code).toBe(answerCode.ok)
+        await expectCode(remove(user.id), 'ok')
         deletedAt = performance.now()
         const readings = await Promise.all(sights.map(readingsOf))
         await storm

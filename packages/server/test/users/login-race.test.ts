@@ -9,8 +9,9 @@ const timeoutMs = 30_000
 const oldPassword = 'correct horse'
 const newPassword = 'battery staple'
 
-for (const backend of testBackends('durable')) {
-  describe(`a login beside a change of the password on ${backend.name}`, () => {
+describe.each(testBackends('durable'))(
+  'a login beside a change of the password on $name',
+  (backend) => {
     let watched: WatchedServer
     let api: Api
 
@@ -71,5 +72,5 @@ for (const backend of testBackends('durable')) {
         expect(await logIn(alice, alice.password)).toMatchObject({ code: 200 })
         await deletion.run('rollback')
       })
-  })
-}
+  },
+)

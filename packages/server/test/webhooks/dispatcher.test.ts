@@ -35,261 +35,259 @@ function expectOrdered(events: readonly LoggedEvent[]): void {
     expect(positions, key).toEqual(positions.toSorted((a, b) => a - b))
 }
 
-for (const backend of testBackends()) {
-  describe(`the dispatcher of webhooks on ${backend.name}`, () => {
-    let place: OutboxPlace
-    let receivers: Receivers
+describe.each(testBackends())('the dispatcher of webhooks on $name', (backend) => {
+  let place: OutboxPlace
+  let receivers: Receivers
 
-    beforeEach(async () => {
-      place = await OutboxPlace.create(backend)
-      receivers = new Receivers()
-    })
-    afterEach(() => place[Symbol.asyncDispose]())
+  beforeEach(async () => {
+    place = await OutboxPlace.create(backend)
+    receivers = new Receivers()
+  })
+  afterEach(() => place[Symbol.asyncDispose]())
 
-    const open = (options: DispatchOptions = {}) =>
-      new DispatchNode(place.openDatabase(), receivers, options)
+  const open = (options: DispatchOptions = {}) =>
+    new DispatchNode(place.openDatabase(), receivers, options)
 
-    it('one read of the log serves all endpoints at the head; one that was down catches up, and joins them', async () => {
-      await using node = open()
-      const urls = Array.from({ length: 10 }, (_, index) => `hook ${index}`)
-      const [slow] = await node.addEndpoints(urls.map((url) => endpointOf(url)))
-      if (!slow) return
-      await node.dispatcher.start()
-      const read = () => node.reads.splice(0)
-      read()
-      await node.append(app, 1)
-      for (const url of urls) await receivers.got(url, 1)
-      expect(read()).toEqual([0])
+  it('one read of the log serves all endpoints at the head; one that was down catches up, and joins them', async () => {
+    await using node = open()
+    const urls = Array.from({ length: 10 }, (_, index) => `hook ${index}`)
+    const [slow] = await node.addEndpoints(urls.map((url) => endpointOf(url)))
+    if (!slow) return
+    await node.dispatcher.start()
+    const read = () => node.reads.splice(0)
+    read()
+    await node.append(app, 1)
+    for (const url of urls) await receivers.got(url, 1)
+    expect(read()).toEqual([0])
 
-      receivers.answer = (url) => (url === slow.url ? 'unavailable' : 'delivered')
-      await node.append(app, ...usersOf(150))
-      for (const url of urls.slice(1)) await receivers.got(url, 151)
-      await node.dispatcher.poll()
-      expect(await node.position(slow)).toBe(1)
-      receivers.answer = () => 'delivered'
-      node.log.clock.aheadMs += 6 * hourMs
-      await node.dispatcher.poll()
-      await receivers.got(slow.url, 151)
-      await node.reaches(slow, 151)
-      expectOrdered(receivers.at(slow.url))
+    receivers.answer = (url) => (url === slow.url ? 'unavailable' : 'delivered')
+    await node.append(app, ...usersOf(150))
+    for (const url of urls.slice(1)) await receivers.got(url, 151)
+    await node.dispatcher.poll()
+    expect(await node.position(slow)).toBe(1)
+    receivers.answer = () => 'delivered'
+    node.log.clock.aheadMs += 6 * hourMs
+    await node.dispatcher.poll()
+    await receivers.got(slow.url, 151)
+    await node.reaches(slow, 151)
+    expectOrdered(receivers.at(slow.url))
 
-      read()
-      await node.append(app, 1)
-      for (const url of urls) await receivers.got(url, 152)
-      expect(read()).toEqual([151])
-      expect(node.failures).toEqual([])
-    })
+    read()
+    await node.append(app, 1)
+    for (const url of urls) await receivers.got(url, 152)
+    expect(read()).toEqual([151])
+    expect(node.failures).toEqual([])
+  })
 
-    // Does not depend on the database.
-    const once = isFullRun || backend.name === 'sqlite' ? it : undefined
+  // Does not depend on the database.
+  const once = isFullRun || backend.name === 'sqlite' ? it : undefined
 
-    once?.('an endpoint that wants nothing moves on', async () => {
-      await using node = open()
-      const endpoint = await node.endpoint('filter', { kinds: ['webhook.disabled'] })
-      await node.dispatcher.start()
-      await node.append(app, ...usersOf(120))
-      await node.reaches(endpoint, 120)
-      expect(receivers.arrivals).toEqual([])
-    })
+  once?.('an endpoint that wants nothing moves on', async () => {
+    await using node = open()
+    const endpoint = await node.endpoint('filter', { kinds: ['webhook.disabled'] })
+    await node.dispatcher.start()
+    await node.append(app, ...usersOf(120))
+    await node.reaches(endpoint, 120)
+    expect(receivers.arrivals).toEqual([])
+  })
 
-    once?.(
-      'a replay stores no more events than there is room for, and sends all of them in order',
-      async () => {
-        await using node = open()
-        const endpoint = await node.endpoint('hook')
-        await node.dispatcher.start()
-        await node.append(app, ...usersOf(100))
-        await node.reaches(endpoint, 100)
-        const waiting: number[] = []
-        const room = vi
-          .spyOn(EndpointRunner.prototype, 'replayRoom', 'get')
-          .mockImplementation(function (this: EndpointRunner) {
-            waiting.push(this.waiting)
-            return 7 - this.waiting
-          })
-        const replay = { position: 0, until: 100, kinds: [], key: '' }
-        await node.database.transaction((tx) =>
-          node.endpoints.update(tx, endpoint, { replay, version: 2, updatedAt: 1e15 }),
-        )
-        await waitFor(
-          async () => {
-            await node.dispatcher.poll()
-            return receivers.arrivals.length === 200 && true
-          },
-          { what: 'all events again', ...patience },
-        )
-        room.mockRestore()
-        expect(Math.max(...waiting)).toBeLessThanOrEqual(7)
-        expectOrdered(receivers.at('hook').slice(100))
-        expect(node.failures).toEqual([])
-      },
-    )
-
-    once?.('a log that cannot be read stops its own application only', async () => {
-      await using node = open()
-      await node.addEndpoints([endpointOf('broken'), endpointOf('good', { appId: 'app-b' })])
-      await node.append(app, 1)
-      await node.database.transaction((tx) => node.log.store.setPayload(tx, app, 1, '{'))
-      await node.append('app-b', 1)
-      await node.dispatcher.start()
-      await receivers.got('good', 1)
-      await node.append('app-b', 2)
-      await receivers.got('good', 2)
-      await waitFor(() => node.failures.length > 0, { what: 'a failure is reported', ...patience })
-      expect(receivers.at('broken')).toEqual([])
-    })
-
-    once?.('a database that fails for a while counts no failure of an endpoint', async () => {
+  once?.(
+    'a replay stores no more events than there is room for, and sends all of them in order',
+    async () => {
       await using node = open()
       const endpoint = await node.endpoint('hook')
       await node.dispatcher.start()
-      receivers.answer = () => 'refused'
-      const add = vi.spyOn(node.waiting, 'add').mockRejectedValue(new Error('no database'))
-      await node.append(app, 1, 2, 3)
-      await waitFor(() => node.failures.length > 0, { what: 'storing fails', ...patience })
+      await node.append(app, ...usersOf(100))
+      await node.reaches(endpoint, 100)
+      const waiting: number[] = []
+      const room = vi
+        .spyOn(EndpointRunner.prototype, 'replayRoom', 'get')
+        .mockImplementation(function (this: EndpointRunner) {
+          waiting.push(this.waiting)
+          return 7 - this.waiting
+        })
+      const replay = { position: 0, until: 100, kinds: [], key: '' }
+      await node.database.transaction((tx) =>
+        node.endpoints.update(tx, endpoint, { replay, version: 2, updatedAt: 1e15 }),
+      )
+      await waitFor(
+        async () => {
+          await node.dispatcher.poll()
+          return receivers.arrivals.length === 200 && true
+        },
+        { what: 'all events again', ...patience },
+      )
+      room.mockRestore()
+      expect(Math.max(...waiting)).toBeLessThanOrEqual(7)
+      expectOrdered(receivers.at('hook').slice(100))
+      expect(node.failures).toEqual([])
+    },
+  )
+
+  once?.('a log that cannot be read stops its own application only', async () => {
+    await using node = open()
+    await node.addEndpoints([endpointOf('broken'), endpointOf('good', { appId: 'app-b' })])
+    await node.append(app, 1)
+    await node.database.transaction((tx) => node.log.store.setPayload(tx, app, 1, '{'))
+    await node.append('app-b', 1)
+    await node.dispatcher.start()
+    await receivers.got('good', 1)
+    await node.append('app-b', 2)
+    await receivers.got('good', 2)
+    await waitFor(() => node.failures.length > 0, { what: 'a failure is reported', ...patience })
+    expect(receivers.at('broken')).toEqual([])
+  })
+
+  once?.('a database that fails for a while counts no failure of an endpoint', async () => {
+    await using node = open()
+    const endpoint = await node.endpoint('hook')
+    await node.dispatcher.start()
+    receivers.answer = () => 'refused'
+    const add = vi.spyOn(node.waiting, 'add').mockRejectedValue(new Error('no database'))
+    await node.append(app, 1, 2, 3)
+    await waitFor(() => node.failures.length > 0, { what: 'storing fails', ...patience })
+    await node.dispatcher.poll()
+    add.mockRestore()
+    receivers.answer = () => 'delivered'
+    node.log.clock.aheadMs += 1_500
+    await node.reaches(endpoint, 3)
+    const stored = await node.database.read((db) => node.endpoints.find(db, endpoint))
+    expect(stored?.health).toMatchObject({ failures: 0, retryAt: 0, failingSince: 0 })
+    expectOrdered(receivers.at('hook'))
+  })
+
+  it('rows that are gone: events.missed comes first with their range, also after a restart in the middle', async () => {
+    receivers.answer = () => new Promise(() => {})
+    const clock = { aheadMs: 0 }
+    const node = open()
+    try {
+      await node.endpoint('hook')
+      await node.append(app, 1, 2, 3, 4, 5)
+      node.log.clock.aheadMs = clock.aheadMs = 8 * dayMs
+      await node.purge.run()
+      await node.append(app, 1, 2)
+      await node.dispatcher.start()
+      await receivers.got('hook', 1)
       await node.dispatcher.poll()
-      add.mockRestore()
-      receivers.answer = () => 'delivered'
-      node.log.clock.aheadMs += 1_500
-      await node.reaches(endpoint, 3)
-      const stored = await node.database.read((db) => node.endpoints.find(db, endpoint))
-      expect(stored?.health).toMatchObject({ failures: 0, retryAt: 0, failingSince: 0 })
+    } finally {
+      await node[Symbol.asyncDispose]()
+    }
+    await using again = open()
+    again.log.clock.aheadMs = clock.aheadMs
+    receivers.answer = () => 'delivered'
+    await again.dispatcher.start()
+    await receivers.got('hook', 3)
+    expect(receivers.ids('hook')).toEqual([`evt_${app}_1_missed`, `evt_${app}_6`, `evt_${app}_7`])
+    for (const missed of receivers.at('hook').slice(0, 2))
+      expect(missed).toMatchObject({
+        kind: 'events.missed',
+        key: 'app',
+        payload: { from_position: 1, to_position: 5, positions: 5 },
+      })
+    expect(receivers.at('hook')).toHaveLength(4)
+  })
+
+  it('old rows stay for enabled endpoints and named consumers until the longest lag, not for disabled ones', async () => {
+    await using node = open()
+    await node.append(app, 1, 2, 3)
+    await node.append('app-b', 1)
+    await node.append('app-c', 1, 2)
+    await node.endpoint('enabled', { position: 1 })
+    await node.endpoint('disabled', { appId: 'app-b', isEnabled: false })
+    const consumer = { appId: 'app-c', name: 'reader', position: 1, place: 0 }
+    await node.database.transaction((tx) =>
+      node.consumers.insert(tx, { ...consumer, usedAt: 0, createdAt: 0 }),
+    )
+    const kept = async () => {
+      await node.purge.run()
+      const rows = await Promise.all(
+        [app, 'app-b', 'app-c'].map((appId) =>
+          node.database.read((db) => node.log.store.listAfter(db, appId, 0, 10)),
+        ),
+      )
+      return rows.map((each) => each.map(({ position }) => position))
+    }
+    node.log.clock.aheadMs = 4 * dayMs
+    expect(await kept()).toEqual([[2, 3], [], [2]])
+    node.log.clock.aheadMs = 8 * dayMs
+    expect(await kept()).toEqual([[], [], []])
+  })
+
+  if (backend.name === 'sqlite')
+    it(`an idle node: a poll for ${20 * apps} endpoints of ${apps} applications makes two reads`, async () => {
+      await using node = open()
+      const all = Array.from({ length: 20 * apps }, (_, index) =>
+        endpointOf(`hook ${index}`, { appId: `app-${index % apps}` }),
+      )
+      await node.addEndpoints(all)
+      for (let index = 0; index < apps; index++) await node.log.append(factOf(`app-${index}`, 1))
+      await node.dispatcher.start()
+      await waitFor(() => receivers.arrivals.length === 20 * apps && true, {
+        what: 'each endpoint gets its event',
+        ...patience,
+      })
+      await node.dispatcher.poll()
+      await node.dispatcher.poll()
+      const { database } = node
+      const [reads, statements, transactions] = [
+        vi.spyOn(database, 'read'),
+        vi.spyOn(database, 'statement'),
+        vi.spyOn(database, 'transaction'),
+      ]
+      await node.dispatcher.poll()
+      expect(reads).toHaveBeenCalledTimes(2)
+      expect(statements).not.toHaveBeenCalled()
+      expect(transactions).not.toHaveBeenCalled()
+    })
+
+  if (backend.name === 'postgres') {
+    it('two nodes: share the work, and the second takes over from a killed one; every event arrives in the order of its key', async () => {
+      const options = { pollMs: 50, leaseMs: 500 }
+      await using second = open({ ...options, name: 'second' })
+      const first = open({ ...options, name: 'first' })
+      await first.endpoint('hook')
+      await first.dispatcher.start()
+      await second.dispatcher.start()
+      receivers.answer = () => new Promise((resolve) => setTimeout(() => resolve('delivered'), 5))
+      await first.append(app, ...usersOf(100))
+      await receivers.got('hook', 50)
+      await first.kill()
+      await second.append(app, ...usersOf(100))
+      await receivers.got('hook', 200)
+      expectOrdered(receivers.at('hook'))
+      expect(new Set(receivers.arrivals.map(({ node }) => node))).toEqual(
+        new Set(['first', 'second']),
+      )
+      await first.dispatcher.stop()
+    })
+
+    it('a node that cannot renew its leases: sends nothing once another node has them', async () => {
+      const options = { pollMs: 50, leaseMs: 300 }
+      await using second = open({ ...options, name: 'second' })
+      await using first = open({ ...options, name: 'first' })
+      await first.endpoint('hook')
+      await first.dispatcher.start()
+      await second.dispatcher.start()
+      await first.append(app, ...usersOf(10))
+      await receivers.got('hook', 10)
+      first.reachesLeases = false
+      let count = 10
+      await waitFor(
+        async () => {
+          await first.append(app, 1)
+          second.dispatcher.wake(app)
+          await receivers.got('hook', ++count)
+          return receivers.arrivals.some(({ node }) => node === 'second')
+        },
+        { what: 'the second node sends', ...patience },
+      )
+      const { length } = receivers.arrivals
+      await first.append(app, ...usersOf(20))
+      await receivers.got('hook', count + 20)
+      expect(receivers.arrivals.slice(length).map(({ node }) => node)).toEqual(
+        Array(20).fill('second'),
+      )
       expectOrdered(receivers.at('hook'))
     })
-
-    it('rows that are gone: events.missed comes first with their range, also after a restart in the middle', async () => {
-      receivers.answer = () => new Promise(() => {})
-      const clock = { aheadMs: 0 }
-      const node = open()
-      try {
-        await node.endpoint('hook')
-        await node.append(app, 1, 2, 3, 4, 5)
-        node.log.clock.aheadMs = clock.aheadMs = 8 * dayMs
-        await node.purge.run()
-        await node.append(app, 1, 2)
-        await node.dispatcher.start()
-        await receivers.got('hook', 1)
-        await node.dispatcher.poll()
-      } finally {
-        await node[Symbol.asyncDispose]()
-      }
-      await using again = open()
-      again.log.clock.aheadMs = clock.aheadMs
-      receivers.answer = () => 'delivered'
-      await again.dispatcher.start()
-      await receivers.got('hook', 3)
-      expect(receivers.ids('hook')).toEqual([`evt_${app}_1_missed`, `evt_${app}_6`, `evt_${app}_7`])
-      for (const missed of receivers.at('hook').slice(0, 2))
-        expect(missed).toMatchObject({
-          kind: 'events.missed',
-          key: 'app',
-          payload: { from_position: 1, to_position: 5, positions: 5 },
-        })
-      expect(receivers.at('hook')).toHaveLength(4)
-    })
-
-    it('old rows stay for enabled endpoints and named consumers until the longest lag, not for disabled ones', async () => {
-      await using node = open()
-      await node.append(app, 1, 2, 3)
-      await node.append('app-b', 1)
-      await node.append('app-c', 1, 2)
-      await node.endpoint('enabled', { position: 1 })
-      await node.endpoint('disabled', { appId: 'app-b', isEnabled: false })
-      const consumer = { appId: 'app-c', name: 'reader', position: 1, place: 0 }
-      await node.database.transaction((tx) =>
-        node.consumers.insert(tx, { ...consumer, usedAt: 0, createdAt: 0 }),
-      )
-      const kept = async () => {
-        await node.purge.run()
-        const rows = await Promise.all(
-          [app, 'app-b', 'app-c'].map((appId) =>
-            node.database.read((db) => node.log.store.listAfter(db, appId, 0, 10)),
-          ),
-        )
-        return rows.map((each) => each.map(({ position }) => position))
-      }
-      node.log.clock.aheadMs = 4 * dayMs
-      expect(await kept()).toEqual([[2, 3], [], [2]])
-      node.log.clock.aheadMs = 8 * dayMs
-      expect(await kept()).toEqual([[], [], []])
-    })
-
-    if (backend.name === 'sqlite')
-      it(`an idle node: a poll for ${20 * apps} endpoints of ${apps} applications makes two reads`, async () => {
-        await using node = open()
-        const all = Array.from({ length: 20 * apps }, (_, index) =>
-          endpointOf(`hook ${index}`, { appId: `app-${index % apps}` }),
-        )
-        await node.addEndpoints(all)
-        for (let index = 0; index < apps; index++) await node.log.append(factOf(`app-${index}`, 1))
-        await node.dispatcher.start()
-        await waitFor(() => receivers.arrivals.length === 20 * apps && true, {
-          what: 'each endpoint gets its event',
-          ...patience,
-        })
-        await node.dispatcher.poll()
-        await node.dispatcher.poll()
-        const { database } = node
-        const [reads, statements, transactions] = [
-          vi.spyOn(database, 'read'),
-          vi.spyOn(database, 'statement'),
-          vi.spyOn(database, 'transaction'),
-        ]
-        await node.dispatcher.poll()
-        expect(reads).toHaveBeenCalledTimes(2)
-        expect(statements).not.toHaveBeenCalled()
-        expect(transactions).not.toHaveBeenCalled()
-      })
-
-    if (backend.name === 'postgres') {
-      it('two nodes: share the work, and the second takes over from a killed one; every event arrives in the order of its key', async () => {
-        const options = { pollMs: 50, leaseMs: 500 }
-        await using second = open({ ...options, name: 'second' })
-        const first = open({ ...options, name: 'first' })
-        await first.endpoint('hook')
-        await first.dispatcher.start()
-        await second.dispatcher.start()
-        receivers.answer = () => new Promise((resolve) => setTimeout(() => resolve('delivered'), 5))
-        await first.append(app, ...usersOf(100))
-        await receivers.got('hook', 50)
-        await first.kill()
-        await second.append(app, ...usersOf(100))
-        await receivers.got('hook', 200)
-        expectOrdered(receivers.at('hook'))
-        expect(new Set(receivers.arrivals.map(({ node }) => node))).toEqual(
-          new Set(['first', 'second']),
-        )
-        await first.dispatcher.stop()
-      })
-
-      it('a node that cannot renew its leases: sends nothing once another node has them', async () => {
-        const options = { pollMs: 50, leaseMs: 300 }
-        await using second = open({ ...options, name: 'second' })
-        await using first = open({ ...options, name: 'first' })
-        await first.endpoint('hook')
-        await first.dispatcher.start()
-        await second.dispatcher.start()
-        await first.append(app, ...usersOf(10))
-        await receivers.got('hook', 10)
-        first.reachesLeases = false
-        let count = 10
-        await waitFor(
-          async () => {
-            await first.append(app, 1)
-            second.dispatcher.wake(app)
-            await receivers.got('hook', ++count)
-            return receivers.arrivals.some(({ node }) => node === 'second')
-          },
-          { what: 'the second node sends', ...patience },
-        )
-        const { length } = receivers.arrivals
-        await first.append(app, ...usersOf(20))
-        await receivers.got('hook', count + 20)
-        expect(receivers.arrivals.slice(length).map(({ node }) => node)).toEqual(
-          Array(20).fill('second'),
-        )
-        expectOrdered(receivers.at('hook'))
-      })
-    }
-  })
-}
+  }
+})

@@ -34,21 +34,19 @@ interface PlayedTask {
   readonly counts: Record<string, number>
 }
 
-for (const backend of anyBackend()) {
-  describe(`counters of the own channel on ${backend.name}`, () => {
-    it('are what it handed over and what apps reported, whatever fails, leaves and is repeated', {
-      timeout: 300_000,
-    }, async () => {
-      const ledger = new PushLedger()
-      await using simulator = await PushSimulator.start({ onCall: (call) => ledger.called(call) })
-      await using service = await InProcessServer.start(backend)
-      const run = new CoreRun(service, { simulator, ledger })
-      await run.begin()
-      for (let round = 1; round <= rounds; round++) await run.round()
-      console.log(`counters of the own channel on ${backend.name}: ${await run.finish()}`)
-    })
+describe.each(anyBackend())('counters of the own channel on $name', (backend) => {
+  it('are what it handed over and what apps reported, whatever fails, leaves and is repeated', {
+    timeout: 300_000,
+  }, async () => {
+    const ledger = new PushLedger()
+    await using simulator = await PushSimulator.start({ onCall: (call) => ledger.called(call) })
+    await using service = await InProcessServer.start(backend)
+    const run = new CoreRun(service, { simulator, ledger })
+    await run.begin()
+    for (let round = 1; round <= rounds; round++) await run.round()
+    console.log(`counters of the own channel on ${backend.name}: ${await run.finish()}`)
   })
-}
+})
 
 class CoreRun {
   readonly #random = new Random(seed)

@@ -63,11 +63,7 @@ const hours: [string, number, number, Readonly<Record<string, boolean>>][] = [
     'Australia/Lord_Howe',
     2,
     3,
-    {
-      '2027-04-03T14:59:00Z': false,
-      '2027-04-03T15:00:00Z': false,
-      '2027-04-03T15:30:00Z': true,
-    },
+    { '2027-04-03T14:59:00Z': false, '2027-04-03T15:00:00Z': false, '2027-04-03T15:30:00Z': true },
   ],
   // And back from 03:00 to 02:00, an hour that comes twice.
   [
@@ -93,63 +89,61 @@ const hours: [string, number, number, Readonly<Record<string, boolean>>][] = [
   ],
 ]
 
-for (const backend of anyBackend()) {
-  describe(`pushes of messages by the hour on ${backend.name}`, () => {
-    let simulator: PushSimulator
-    let service: InProcessServer
-    let world: PushWorld
-    let quiet: Session
-    let silent: Session
+describe.each(anyBackend())('pushes of messages by the hour on $name', (backend) => {
+  let simulator: PushSimulator
+  let service: InProcessServer
+  let world: PushWorld
+  let quiet: Session
+  let silent: Session
 
-    beforeAll(async () => {
-      simulator = await PushSimulator.start()
-      service = await InProcessServer.start(backend)
-      world = new PushWorld(service, simulator)
-      await world.setCertificates(['vendor_n'])
-      quiet = await world.user({ vendor_n: 'device-of-quiet' })
-      silent = await world.user({ vendor_n: 'device-of-silent' })
-    })
-    afterAll(async () => {
-      await service?.[Symbol.asyncDispose]()
-      await simulator?.[Symbol.asyncDispose]()
-    })
-
-    /** Tokens do not last as long as the test. */
-    const setSettings = ({ id }: Session, settings: object) =>
-      world.api
-        .admin({ userId: id })
-        .succeed('POST', '/user/settings', { body: { user_id: id, ...settings } })
-
-    /** Why one user is not told of a message, and whether the other is told in silence. */
-    async function outcome(text: string) {
-      const [first, second] = [
-        await notify(world.admin, quiet.id, text),
-        await notify(world.admin, silent.id, text),
-      ]
-      const ofQuiet = await world.delivered(first, quiet.id)
-      const ofSilent = await world.delivered(second, silent.id)
-      return [ofQuiet.steps.at(-1).result, ofSilent.steps.at(-1).result, ofSilent.is_silent]
-    }
-
-    it.each(hours)('in %s, from %i to %i: %j', async (time_zone, start, end, times) => {
-      await world.operator.succeed('POST', '/operator/v1/app/update', {
-        body: { app_id: service.appId, settings: { time_zone } },
-      })
-      await setSettings(quiet, { no_push_start_hour: start, no_push_end_hour: end })
-      await setSettings(silent, { silence_start_time: start, silence_end_time: end })
-      const outcomes = new Map<string, unknown>()
-      for (const time of Object.keys(times)) {
-        service.clock.set(Date.parse(time))
-        outcomes.set(time, await outcome(time))
-      }
-      expect(Object.fromEntries(outcomes)).toEqual(
-        Object.fromEntries(
-          Object.entries(times).map(([time, isOn]) => [
-            time,
-            [isOn ? 'quiet_hours' : 'accepted', 'accepted', isOn],
-          ]),
-        ),
-      )
-    })
+  beforeAll(async () => {
+    simulator = await PushSimulator.start()
+    service = await InProcessServer.start(backend)
+    world = new PushWorld(service, simulator)
+    await world.setCertificates(['vendor_n'])
+    quiet = await world.user({ vendor_n: 'device-of-quiet' })
+    silent = await world.user({ vendor_n: 'device-of-silent' })
   })
-}
+  afterAll(async () => {
+    await service?.[Symbol.asyncDispose]()
+    await simulator?.[Symbol.asyncDispose]()
+  })
+
+  /** Tokens do not last as long as the test. */
+  const setSettings = ({ id }: Session, settings: object) =>
+    world.api
+      .admin({ userId: id })
+      .succeed('POST', '/user/settings', { body: { user_id: id, ...settings } })
+
+  /** Why one user is not told of a message, and whether the other is told in silence. */
+  async function outcome(text: string) {
+    const [first, second] = [
+      await notify(world.admin, quiet.id, text),
+      await notify(world.admin, silent.id, text),
+    ]
+    const ofQuiet = await world.delivered(first, quiet.id)
+    const ofSilent = await world.delivered(second, silent.id)
+    return [ofQuiet.steps.at(-1).result, ofSilent.steps.at(-1).result, ofSilent.is_silent]
+  }
+
+  it.each(hours)('in %s, from %i to %i: %j', async (time_zone, start, end, times) => {
+    await world.operator.succeed('POST', '/operator/v1/app/update', {
+      body: { app_id: service.appId, settings: { time_zone } },
+    })
+    await setSettings(quiet, { no_push_start_hour: start, no_push_end_hour: end })
+    await setSettings(silent, { silence_start_time: start, silence_end_time: end })
+    const outcomes = new Map<string, unknown>()
+    for (const time of Object.keys(times)) {
+      service.clock.set(Date.parse(time))
+      outcomes.set(time, await outcome(time))
+    }
+    expect(Object.fromEntries(outcomes)).toEqual(
+      Object.fromEntries(
+        Object.entries(times).map(([time, isOn]) => [
+          time,
+          [isOn ? 'quiet_hours' : 'accepted', 'accepted', isOn],
+        ]),
+      ),
+    )
+  })
+})

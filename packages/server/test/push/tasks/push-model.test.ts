@@ -29,24 +29,22 @@ interface RunningTask extends DraftedTask {
   readonly isDoubtful: boolean
 }
 
-for (const backend of parallelBackend()) {
-  describe(`push counters on ${backend.name}`, () => {
-    it('are what the gateways saw, whatever is killed, repeated and refused', {
-      timeout: 300_000,
-    }, async () => {
-      console.log(`push counters on ${backend.name}: seed ${seed}`)
-      const run = await PushRun.start(backend)
-      try {
-        for (let round = 1; round <= rounds; round++) await run.calmRound()
-        if (isFullRun) await run.killedStorm()
-        await run.storm()
-        console.log(`push counters on ${backend.name}: ${await run.finish()}`)
-      } finally {
-        await run[Symbol.asyncDispose]()
-      }
-    })
+describe.each(parallelBackend())('push counters on $name', (backend) => {
+  it('are what the gateways saw, whatever is killed, repeated and refused', {
+    timeout: 300_000,
+  }, async () => {
+    console.log(`push counters on ${backend.name}: seed ${seed}`)
+    const run = await PushRun.start(backend)
+    try {
+      for (let round = 1; round <= rounds; round++) await run.calmRound()
+      if (isFullRun) await run.killedStorm()
+      await run.storm()
+      console.log(`push counters on ${backend.name}: ${await run.finish()}`)
+    } finally {
+      await run[Symbol.asyncDispose]()
+    }
   })
-}
+})
 
 class PushRun implements AsyncDisposable {
   readonly #ledger = new PushLedger()

@@ -39,43 +39,41 @@ it('fold table: has a row for each operation that changes something', () => {
 /** The operation reads, or changes nothing that devices show; `eventsByOperation` has the reason. */
 const isSilent = (id: string): boolean => typeof eventsByOperation[id] === 'string'
 
-for (const backend of anyBackend()) {
-  describe(`fold table on ${backend.name}`, () => {
-    let server: InProcessServer
-    const faults = new Map<Row, string[]>()
+describe.each(anyBackend())('fold table on $name', (backend) => {
+  let server: InProcessServer
+  const faults = new Map<Row, string[]>()
 
-    beforeAll(async () => {
-      syncs = 0
-      // Other suites check answers; here they would take half of the time.
-      server = await InProcessServer.start(backend, { HERMOD_CHECK_ANSWERS: 'off' })
-      const casts = [...chunks(sharingRows, rowsOfCast), ...endingRows.map((each) => [each])]
-      await Promise.all(casts.map(runCast))
-      // A broadcast would reach the outsiders of other rows.
-      await runCast(broadcastRows)
-    }, timeoutMs)
+  beforeAll(async () => {
+    syncs = 0
+    // Other suites check answers; here they would take half of the time.
+    server = await InProcessServer.start(backend, { HERMOD_CHECK_ANSWERS: 'off' })
+    const casts = [...chunks(sharingRows, rowsOfCast), ...endingRows.map((each) => [each])]
+    await Promise.all(casts.map(runCast))
+    // A broadcast would reach the outsiders of other rows.
+    await runCast(broadcastRows)
+  }, timeoutMs)
 
-    afterAll(() => server?.[Symbol.asyncDispose]())
+  afterAll(() => server?.[Symbol.asyncDispose]())
 
-    async function runCast(rowsOfOne: readonly Row[]): Promise<void> {
-      using cast = await Cast.create(server)
-      for (const row of rowsOfOne) {
-        const found = faultsOf(cast, row).catch((error: Error) => [`${error.stack ?? error}`])
-        faults.set(row, await found)
-      }
+  async function runCast(rowsOfOne: readonly Row[]): Promise<void> {
+    using cast = await Cast.create(server)
+    for (const row of rowsOfOne) {
+      const found = faultsOf(cast, row).catch((error: Error) => [`${error.stack ?? error}`])
+      faults.set(row, await found)
     }
+  }
 
-    it('fold table: the server asks connected devices to sync in few rows', () => {
-      expect(syncs).toBeLessThanOrEqual(maxSyncs)
-    })
-
-    it.each(rows.map((row) => ({ name: nameOf(row), row })))(
-      '$name: devices that follow their frames, or sync, hold what the server answers',
-      ({ row }) => {
-        expect(faults.get(row)).toEqual([])
-      },
-    )
+  it('fold table: the server asks connected devices to sync in few rows', () => {
+    expect(syncs).toBeLessThanOrEqual(maxSyncs)
   })
-}
+
+  it.each(rows.map((row) => ({ name: nameOf(row), row })))(
+    '$name: devices that follow their frames, or sync, hold what the server answers',
+    ({ row }) => {
+      expect(faults.get(row)).toEqual([])
+    },
+  )
+})
 
 /** Runs a row. @returns the faults, as sentences */
 async function faultsOf(cast: Cast, row: Row): Promise<string[]> {
