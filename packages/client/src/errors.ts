@@ -1,5 +1,5 @@
 import type * as protocol from '@hermod/protocol'
-import type { Failure } from './core/inputs.js'
+import type { Failure } from './model/failure.js'
 
 /**
  * Names of failures that are the client's own, with their codes below 0. All others are those of

@@ -1,6 +1,6 @@
 /** Everything that the entries for browsers and Node share. */
 export * from './api.js'
-export type { Failure } from './core/inputs.js'
+export type { Failure } from './model/failure.js'
 export type { ConnectionState, ConnectionStatus } from './core/live-state.js'
 export {
   ClientError,

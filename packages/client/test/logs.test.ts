@@ -18,7 +18,7 @@ import {
   sendText,
 } from '../../server/test/support/messaging/messaging.js'
 import { Random } from '../../server/test/support/random.js'
-import { conversationOf, logKeyOf } from '../src/core/log-key.js'
+import { conversationOf, logKeyOf } from '../src/model/log-key.js'
 import { LogDevice } from './support/log-device.js'
 
 const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)

@@ -1,4 +1,4 @@
-import type { ClientPorts } from '../client-ports.js'
+import type { ClientPorts } from '../ports/client-ports.js'
 import { systemClock } from '../runtime/system-clock.js'
 import { pageStorage } from './page-storage.js'
 import { pageWakeups } from './page-wakeups.js'

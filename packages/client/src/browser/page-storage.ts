@@ -1,4 +1,4 @@
-import type { ClientPorts } from '../client-ports.js'
+import type { ClientPorts } from '../ports/client-ports.js'
 import type { Clock } from '../ports/clock.js'
 import { databaseName, indexedDbStores } from '../stores/indexed-db-store.js'
 import { soloTabs } from '../tabs/solo-tabs.js'

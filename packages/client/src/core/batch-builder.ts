@@ -1,4 +1,4 @@
-import type { Batch } from './batch.js'
+import type { Batch } from '../model/batch.js'
 import type {
   LogKey,
   LogRecord,
@@ -6,7 +6,7 @@ import type {
   MetaRecord,
   ThingRecord,
   UnsentRecord,
-} from './records.js'
+} from '../model/records.js'
 
 const messageKey = (log: LogKey, seq: number) => `${log} ${seq}`
 

@@ -1,4 +1,5 @@
 import { failureOf } from '../errors.js'
+import { emptyMeta } from '../model/records.js'
 import { BatchBuilder } from './batch-builder.js'
 import type { CallOptions, CallOutcome, CoreContext } from './core-context.js'
 import type { Effect } from './effects.js'
@@ -33,8 +34,6 @@ export interface CoreOptions extends LinkOptions {
 const lateMs = 5_000
 /** The longest time of a timer of the platforms. */
 const maxTimerMs = 2 ** 31 - 1
-
-const emptyMeta = { userId: 0, epoch: '', pos: '', listCursor: '', commit: 0 }
 
 /** The core: gives each input to the parts, and collects their effects. */
 export class Core implements CoreMachine, CoreContext, CallsHost, LinkHost {

@@ -1,6 +1,7 @@
 import type { StoredState, StoreFailure } from '../ports/store.js'
 import type { UploadAnswer } from '../ports/transport.js'
-import type { LogKey, MessageContent, MessageRecord, UnsentFile } from './records.js'
+import type { Failure } from '../model/failure.js'
+import type { LogKey, MessageContent, MessageRecord, UnsentFile } from '../model/records.js'
 
 /** A request of the app, in any tab. Its outcome is an effect `result` or `failure`. */
 export type Command =
@@ -57,19 +58,6 @@ export interface HistoryResult {
 export interface Answer {
   readonly data: unknown
   readonly [extra: string]: unknown
-}
-
-/** Why a call, a message or a connection failed. */
-export interface Failure {
-  /** The code of the server; below 0: of the client. */
-  readonly code: number
-  /** In snake case. */
-  readonly name: string
-  readonly message: string
-  /** True: the same may succeed later. */
-  readonly retry: boolean
-  /** Time to wait before that, milliseconds; absent: not known. */
-  readonly retryAfterMs?: number
 }
 
 /** Everything that happens to the core. `now` is the clock's, milliseconds that only grow. */

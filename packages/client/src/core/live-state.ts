@@ -1,4 +1,4 @@
-import type { Failure } from './inputs.js'
+import type { Failure } from '../model/failure.js'
 
 /**
  * - `idle`: the app wants no connection

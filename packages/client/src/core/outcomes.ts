@@ -1,6 +1,7 @@
 import { badAnswer } from '../errors.js'
 import type { CallOutcome, CoreContext } from './core-context.js'
-import type { Answer, Failure } from './inputs.js'
+import type { Answer } from './inputs.js'
+import type { Failure } from '../model/failure.js'
 
 /** Timers with this prefix end with the session. */
 export const repeatTimer = 'repeat '

@@ -5,8 +5,9 @@ import type { Part } from './part.js'
 import { Presence } from './presence/presence.js'
 import { Receipts } from './presence/receipts.js'
 import { Typing } from './presence/typing.js'
-import type { LogKey } from './records.js'
-import type { LogAccess } from './seams.js'
+import { conversationOf, kindOf } from '../model/log-key.js'
+import type { LogKey } from '../model/records.js'
+import type { LogAccess } from './access.js'
 import { History } from './sync/history.js'
 import { Latest } from './sync/latest.js'
 import { Reads } from './sync/reads.js'
@@ -32,7 +33,10 @@ export function createParts(context: CoreContext): readonly Part[] {
     onScreen: () => sync.onScreen,
   })
   const spread = (key: LogKey) =>
-    spreadMs(context, key.startsWith('g') ? things.memberCount(Number(key.slice(1))) : 0)
+    spreadMs(
+      context,
+      kindOf(key) === 'group' ? things.memberCount(conversationOf(key, context.me)) : 0,
+    )
   const sync: Sync = new Sync(context, logs, { things, spreadMs: spread })
   const history = new History(context, logs, (key, done) => sync.needHead(key, done))
   const latest: Latest = new Latest(context, logs, { history, spreadMs: spread })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { SeqRange } from './records.js'
+import type { SeqRange } from '../model/records.js'
 import { addRange, coveredFrom, covers, removePosition } from './ranges.js'
 
 const end = 40

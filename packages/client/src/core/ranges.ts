@@ -1,5 +1,5 @@
 /** Sorted, disjoint ranges of positions that are never adjacent. No function modifies its input. */
-import type { SeqRange } from './records.js'
+import type { SeqRange } from '../model/records.js'
 
 /** Adds positions from the first to the last, both included. @returns the same list when it has them all */
 export function addRange(

@@ -1,4 +1,4 @@
-import type { ClientPorts } from '../client-ports.js'
+import type { ClientPorts } from '../ports/client-ports.js'
 import { listenToSleep } from '../runtime/sleep.js'
 import { systemClock } from '../runtime/system-clock.js'
 import { soloTabs } from '../tabs/solo-tabs.js'

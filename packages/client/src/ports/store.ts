@@ -1,4 +1,4 @@
-import type { Batch } from '../core/batch.js'
+import type { Batch } from '../model/batch.js'
 import type {
   LogKey,
   LogRecord,
@@ -6,7 +6,7 @@ import type {
   MetaRecord,
   ThingRecord,
   UnsentRecord,
-} from '../core/records.js'
+} from '../model/records.js'
 
 /** Everything that is stored, without messages. */
 export interface StoredState {

@@ -1,4 +1,4 @@
-import type { Batch } from '../core/batch.js'
+import type { Batch } from '../model/batch.js'
 import type { CoreEvent } from '../core/effects.js'
 import type { Command } from '../core/inputs.js'
 import type { LiveState } from '../core/live-state.js'

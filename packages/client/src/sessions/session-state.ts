@@ -1,8 +1,8 @@
-import type { Batch } from '../core/batch.js'
+import type { Batch } from '../model/batch.js'
 import type { CoreEvent } from '../core/effects.js'
 import type { ConnectionStatus, LiveState } from '../core/live-state.js'
 import type { StoredState } from '../ports/store.js'
-import type { StateChange } from '../session.js'
+import type { StateChange } from './session.js'
 import { applyToTables, emptyTables, fillTables, type TableMaps } from '../stores/tables.js'
 
 const connecting: ConnectionStatus = { state: 'connecting' }

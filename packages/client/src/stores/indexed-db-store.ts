@@ -1,6 +1,6 @@
-import type { Batch } from '../core/batch.js'
-import type { LogKey, MessageRecord, MetaRecord } from '../core/records.js'
-import { storeFormat } from '../core/records.js'
+import type { Batch } from '../model/batch.js'
+import type { LogKey, MessageRecord, MetaRecord } from '../model/records.js'
+import { storeFormat } from '../model/records.js'
 import type { Clock } from '../ports/clock.js'
 import {
   type MessageQuery,

@@ -1,4 +1,4 @@
-import type { LogKey, MessageRecord } from '../core/records.js'
+import type { LogKey, MessageRecord } from '../model/records.js'
 import { type MessageQuery, type Store, StoreError, type StoredState } from '../ports/store.js'
 import { applyToTables, emptyState, emptyTables, fillTables, storedState } from './tables.js'
 

@@ -1,5 +1,12 @@
-import type { Batch } from '../core/batch.js'
-import type { LogKey, LogRecord, MetaRecord, ThingRecord, UnsentRecord } from '../core/records.js'
+import type { Batch } from '../model/batch.js'
+import {
+  emptyMeta,
+  type LogKey,
+  type LogRecord,
+  type MetaRecord,
+  type ThingRecord,
+  type UnsentRecord,
+} from '../model/records.js'
 import type { StoredState } from '../ports/store.js'
 
 /** All tables but messages, in memory. */
@@ -9,9 +16,6 @@ export interface TableMaps {
   readonly unsent: Map<number, UnsentRecord>
   readonly things: Map<string, ThingRecord>
 }
-
-/** The record of an empty store. */
-export const emptyMeta: MetaRecord = { userId: 0, epoch: '', pos: '', listCursor: '', commit: 0 }
 
 /** An empty store. */
 export const emptyState: StoredState = { logs: [], unsent: [], things: [] }

@@ -1,7 +1,7 @@
 import type { CallOptions } from '../api.js'
 import type { Answer } from '../core/inputs.js'
 import type { CallParams, OperationId } from '../protocol-types.js'
-import type { Session } from '../session.js'
+import type { Session } from '../sessions/session.js'
 
 /** Calls an operation of the contract. @throws ClientError */
 export type Caller = <Id extends OperationId>(

@@ -1,5 +1,5 @@
 import type { Draft, Message } from '../api.js'
-import type { MessageContent, UnsentFile } from '../core/records.js'
+import type { MessageContent, UnsentFile } from '../model/records.js'
 import { checkIds, checkOptionalText, refuse } from './arguments.js'
 
 /** Content type of the message, and file type of the upload, by the media type of a file. */

@@ -1,6 +1,6 @@
 import type { ConversationList, ConversationSummary, View } from '../api.js'
-import type { Batch } from '../core/batch.js'
-import type { StateChange } from '../session.js'
+import type { Batch } from '../model/batch.js'
+import type { StateChange } from '../sessions/session.js'
 import type { ConversationKind, ConversationParts } from './conversation-parts.js'
 import { type Hub, shareObject } from './hub.js'
 import type { Interests } from './interests.js'

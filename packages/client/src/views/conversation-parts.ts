@@ -1,4 +1,5 @@
-import type { LogKey, LogRecord, UnsentRecord } from '../core/records.js'
+import { broadcastKey, directKey, groupKey } from '../model/log-key.js'
+import type { LogKey, LogRecord, UnsentRecord } from '../model/records.js'
 import { type Hub, memoized, shareList } from './hub.js'
 
 /** A direct conversation includes the broadcasts of its other user. */
@@ -58,14 +59,15 @@ export function createConversationParts(hub: Hub): ConversationParts {
     return typing
   })
   const keys = (id: number, kind: ConversationKind) =>
-    kind === 'group' ? [`g${id}`] : [directKey(hub.me, id), `b${id}`]
+    kind === 'group' ? [groupKey(id)] : [directKey(hub.me, id), broadcastKey(id)]
 
   return {
     keys,
     logs: (id, kind) => keys(id, kind).flatMap((key) => session.state.logs.get(key) ?? none),
     kind(id) {
       const { logs, things } = session.state
-      if (logs.has(`g${id}`) || groups.has(id) || things.get(`group.${id}`)?.value) return 'group'
+      if (logs.has(groupKey(id)) || groups.has(id) || things.get(`group.${id}`)?.value)
+        return 'group'
       if (keys(id, 'direct').some((key) => logs.has(key))) return 'direct'
       const entry = unsentLists().get(id)?.[0]
       return entry && (entry.isGroup ? 'group' : 'direct')
@@ -88,8 +90,4 @@ function listsOf<T>(entries: readonly (readonly [number, T])[], former: Lists<T>
     else lists.set(key, [value])
   }
   return new Map([...lists].map(([key, list]) => [key, shareList(former.get(key), list)]))
-}
-
-function directKey(me: number, other: number): LogKey {
-  return `d${Math.min(me, other)}.${Math.max(me, other)}`
 }

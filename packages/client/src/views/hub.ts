@@ -1,5 +1,5 @@
-import type { Batch } from '../core/batch.js'
-import type { Session, StateChange } from '../session.js'
+import type { Batch } from '../model/batch.js'
+import type { Session, StateChange } from '../sessions/session.js'
 
 /** The state of a session for all views of a client, with what several of them derive from it. */
 export interface Hub {

@@ -1,6 +1,6 @@
 import type { Command } from '../core/inputs.js'
-import type { LogKey } from '../core/records.js'
-import type { Session } from '../session.js'
+import type { LogKey } from '../model/records.js'
+import type { Session } from '../sessions/session.js'
 
 /** The needs of a view while it has listeners; absent: nothing of this kind. */
 export interface Interest {

@@ -1,5 +1,5 @@
 import type { ConversationSummary, Message } from '../api.js'
-import type { LogRecord, UnsentRecord } from '../core/records.js'
+import type { LogRecord, UnsentRecord } from '../model/records.js'
 import type { GroupRecord } from '../protocol-types.js'
 import type { ConversationKind, ConversationParts } from './conversation-parts.js'
 import { type Hub, isSameList, memoized, shareObject } from './hub.js'

@@ -1,6 +1,6 @@
 import type { User } from '../api.js'
 import type { RosterEntry } from '../protocol-types.js'
-import type { ClientState } from '../session.js'
+import type { ClientState } from '../sessions/session.js'
 import { type Hub, memoized } from './hub.js'
 
 /** Values of `relation` of the contract. */

@@ -1,7 +1,7 @@
 /** Compares the store of a device with what the model server answers its user. */
 
 import type { Json } from '@hermod/testkit'
-import type { LogRecord } from '../../src/core/records.js'
+import type { LogRecord } from '../../src/model/records.js'
 import { headOf, visibleMessages } from './model/answers.js'
 import type { ModelServer } from './model/model-server.js'
 import { operations } from './model/operations.js'

@@ -1,12 +1,12 @@
 /** A store in memory whose commits, failures and crashes the schedule decides. */
-import type { Batch } from '../../src/core/batch.js'
+import type { Batch } from '../../src/model/batch.js'
 import type {
   LogRecord,
   MessageRecord,
   MetaRecord,
   ThingRecord,
   UnsentRecord,
-} from '../../src/core/records.js'
+} from '../../src/model/records.js'
 import type { MessageQuery, StoredState, StoreFailure } from '../../src/ports/store.js'
 
 export class VirtualStore {

@@ -1,6 +1,6 @@
 /** Runs one schedule: users, devices and a model server in virtual time; at its end everything heals and is compared. */
 import { Random } from '../../../server/test/support/random.js'
-import type { LogRecord } from '../../src/core/records.js'
+import type { LogRecord } from '../../src/model/records.js'
 import { Agenda } from './agenda.js'
 import { differences, logKeyOf } from './comparison.js'
 import { Device, things } from './device.js'

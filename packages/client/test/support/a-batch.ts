@@ -1,4 +1,4 @@
-import type { Batch } from '../../src/core/batch.js'
+import type { Batch } from '../../src/model/batch.js'
 
 const empty: Omit<Batch, 'meta'> = {
   isReset: false,

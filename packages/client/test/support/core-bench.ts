@@ -1,8 +1,9 @@
-import type { Batch } from '../../src/core/batch.js'
+import type { Batch } from '../../src/model/batch.js'
 import { Core } from '../../src/core/core.js'
 import type { CoreContext } from '../../src/core/core-context.js'
 import type { Effect } from '../../src/core/effects.js'
-import type { Command, Failure, InputBody } from '../../src/core/inputs.js'
+import type { Command, InputBody } from '../../src/core/inputs.js'
+import type { Failure } from '../../src/model/failure.js'
 import type { LiveState } from '../../src/core/live-state.js'
 import type { Part } from '../../src/core/part.js'
 import type {
@@ -11,7 +12,7 @@ import type {
   MetaRecord,
   ThingRecord,
   UnsentRecord,
-} from '../../src/core/records.js'
+} from '../../src/model/records.js'
 
 /** A call that the server has received. */
 export interface ReceivedCall {

@@ -1,5 +1,6 @@
-import type { ClientSession } from '../../src/client-session.js'
-import type { Batch } from '../../src/core/batch.js'
+import { emptyLog } from '../../src/core/logs/log-fold.js'
+import type { ClientSession } from '../../src/sessions/session.js'
+import type { Batch } from '../../src/model/batch.js'
 import type { CoreEvent } from '../../src/core/effects.js'
 import type { Command } from '../../src/core/inputs.js'
 import type { LiveState } from '../../src/core/live-state.js'
@@ -11,10 +12,10 @@ import type {
   SeqRange,
   ThingRecord,
   UnsentRecord,
-} from '../../src/core/records.js'
+} from '../../src/model/records.js'
 import { ClientError, failureOf } from '../../src/errors.js'
 import type { MessageQuery } from '../../src/ports/store.js'
-import type { StateChange } from '../../src/session.js'
+import type { StateChange } from '../../src/sessions/session.js'
 
 /** The own user of a fake session. */
 export const me = 1
@@ -167,23 +168,8 @@ export class FakeSession implements ClientSession {
 
 /** A record of a log; the other user of `d1.9` is 9. */
 export function aLog(key: LogKey, changes: Partial<LogRecord> = {}): LogRecord {
-  const kind = key.startsWith('g') ? 'group' : key.startsWith('b') ? 'broadcast' : 'direct'
-  return {
-    key,
-    kind,
-    conversationId: kind === 'direct' ? Number(key.split('.')[1]) : Number(key.slice(1)),
-    change: 0,
-    seq: 0,
-    unread: 0,
-    isHeadNeeded: false,
-    readSeq: 0,
-    deliveredSeq: 0,
-    peerReadSeq: 0,
-    peerDeliveredSeq: 0,
-    hiddenMsgId: 0,
-    ranges: [],
-    ...changes,
-  }
+  const { last: _unknown, ...log } = emptyLog(key, 1)
+  return { ...log, ...changes }
 }
 
 /** A message of the other user; its ID is ten times its position. */

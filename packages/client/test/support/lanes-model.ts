@@ -1,8 +1,8 @@
 import type { CoreContext } from '../../src/core/core-context.js'
-import { conversationOf, logKeyOf, wireLog } from '../../src/core/log-key.js'
+import { conversationOf, logKeyOf, wireLog } from '../../src/model/log-key.js'
 import type { EventFrame, Part } from '../../src/core/part.js'
-import type { LogKey, LogRecord, MessageRecord } from '../../src/core/records.js'
-import type { LogAccess } from '../../src/core/seams.js'
+import type { LogKey, LogRecord, MessageRecord } from '../../src/model/records.js'
+import type { LogAccess } from '../../src/core/access.js'
 import type { ReceivedCall } from './core-bench.js'
 
 const me = 5

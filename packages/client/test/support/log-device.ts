@@ -1,7 +1,7 @@
 /** A device whose store a test compares with the server: a leader with a memory store, whose connection the test cuts. */
 import type { Command } from '../../src/core/inputs.js'
 import type { LiveState } from '../../src/core/live-state.js'
-import type { LogRecord, MessageRecord } from '../../src/core/records.js'
+import type { LogRecord, MessageRecord } from '../../src/model/records.js'
 import { fetchUpload } from '../../src/node/fetch-upload.js'
 import { connectNodeSocket } from '../../src/node/node-socket.js'
 import type { Connect, Connection, ConnectionListener } from '../../src/ports/transport.js'

@@ -8,7 +8,7 @@ import {
   showRead,
 } from '../../src/core/logs/log-fold.js'
 import type { Head, LogChange } from '../../src/core/logs/wire.js'
-import type { LogRecord, MessageRecord } from '../../src/core/records.js'
+import type { LogRecord, MessageRecord } from '../../src/model/records.js'
 
 export const me = 5
 export const peer = 9

@@ -1,25 +1,12 @@
 import type { Command } from '../../src/core/inputs.js'
-import type { LogKey, LogRecord, MessageRecord, UnsentRecord } from '../../src/core/records.js'
-import type { LogAccess } from '../../src/core/seams.js'
+import type { LogKey, LogRecord, MessageRecord, UnsentRecord } from '../../src/model/records.js'
+import type { LogAccess } from '../../src/core/access.js'
+import { emptyLog } from '../../src/core/logs/log-fold.js'
 import { Unsent } from '../../src/core/unsent/unsent.js'
 import { CoreBench, type CoreBenchOptions } from './core-bench.js'
 
 /** The log that the bench begins with. */
-export const log: LogRecord = {
-  key: 'd5.9',
-  kind: 'direct',
-  conversationId: 9,
-  change: 7,
-  seq: 4,
-  unread: 0,
-  isHeadNeeded: false,
-  readSeq: 0,
-  deliveredSeq: 0,
-  peerReadSeq: 0,
-  peerDeliveredSeq: 0,
-  hiddenMsgId: 0,
-  ranges: [],
-}
+export const log: LogRecord = { ...emptyLog('d5.9', 5), change: 7, seq: 4 }
 
 /** Unsent with logs that the test sets. */
 export class UnsentBench extends CoreBench {

@@ -1,6 +1,6 @@
 import { badAnswer, failureOf } from '../../errors.js'
 import type { CallOptions, CallOutcome } from '../core-context.js'
-import type { Failure } from '../inputs.js'
+import type { Failure } from '../../model/failure.js'
 import type { OpenedSession } from '../part.js'
 import { bytesOf } from './wire-text.js'
 

@@ -1,6 +1,6 @@
 import { badAnswer, closeNames, failureOf } from '../../errors.js'
 import type { CoreContext } from '../core-context.js'
-import type { Failure } from '../inputs.js'
+import type { Failure } from '../../model/failure.js'
 import type { ConnectionStatus } from '../live-state.js'
 import { isLoggedOut } from '../outcomes.js'
 import type { OpenedSession } from '../part.js'

@@ -13,7 +13,7 @@ import {
   stored,
   two,
 } from '../../../test/support/log-fixtures.js'
-import type { LogRecord, MessageRecord } from '../records.js'
+import type { LogRecord, MessageRecord } from '../../model/records.js'
 import {
   foldChangesPage,
   foldHead,

@@ -1,6 +1,6 @@
 /** Answers of the server about a log, as functions on its record. An answer may be older than the log. */
 import { addRange, coveredFrom, covers } from '../ranges.js'
-import type { LogRecord, MessageRecord } from '../records.js'
+import type { LogRecord, MessageRecord } from '../../model/records.js'
 import {
   confirmRead,
   draftOf,

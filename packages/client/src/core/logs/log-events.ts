@@ -1,6 +1,6 @@
-import { groupKey, logKeyOf } from '../log-key.js'
+import { groupKey, logKeyOf } from '../../model/log-key.js'
 import type { EventFrame } from '../part.js'
-import type { LogKey } from '../records.js'
+import type { LogKey } from '../../model/records.js'
 import {
   type Fold,
   foldChange,

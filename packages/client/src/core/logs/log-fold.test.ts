@@ -12,7 +12,7 @@ import {
   stored,
   two,
 } from '../../../test/support/log-fixtures.js'
-import type { LogRecord } from '../records.js'
+import type { LogRecord } from '../../model/records.js'
 import { foldHead } from './fold-answers.js'
 import { beginFold, foldChange, foldDeletion, foldMark, foldRead } from './log-fold.js'
 

@@ -2,9 +2,9 @@
  * Events of a log, as functions on its record. They read and store nothing: a fold collects what
  * they change. The rules are those of docs/guides/realtime.md.
  */
-import { conversationOf, kindOf } from '../log-key.js'
+import { conversationOf, kindOf } from '../../model/log-key.js'
 import { addRange, covers, removePosition } from '../ranges.js'
-import type { LogKey, LogRecord, MessageRecord, SeqRange } from '../records.js'
+import type { LogKey, LogRecord, MessageRecord, SeqRange } from '../../model/records.js'
 import type { LogChange } from './wire.js'
 
 /** A log with what has been done to it since the fold began. */

@@ -1,11 +1,11 @@
 import type { StoredState } from '../../ports/store.js'
 import type { CoreContext } from '../core-context.js'
 import type { Command } from '../inputs.js'
-import { pairOf } from '../log-key.js'
+import { pairOf } from '../../model/log-key.js'
 import type { Part } from '../part.js'
 import { covers } from '../ranges.js'
-import type { LogKey, LogRecord, MessageRecord } from '../records.js'
-import type { ReceiptsListener, UnsentListener } from '../seams.js'
+import type { LogKey, LogRecord, MessageRecord } from '../../model/records.js'
+import type { ReceiptsListener, UnsentListener } from '../access.js'
 import {
   beginFold,
   emptyLog,

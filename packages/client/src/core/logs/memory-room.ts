@@ -1,4 +1,4 @@
-import type { LogKey, MessageRecord } from '../records.js'
+import type { LogKey, MessageRecord } from '../../model/records.js'
 
 /** Characters of messages that are kept for logs that are not on screen. */
 export const maxKept = 2 ** 24

@@ -2,8 +2,8 @@
  * Answers and events of the server about logs, as the client understands them. No function throws:
  * a value of another shape becomes undefined, and a member of another type gets its empty value.
  */
-import { logKeyOf } from '../log-key.js'
-import type { LogKey, LogRecord, MessageRecord } from '../records.js'
+import { logKeyOf } from '../../model/log-key.js'
+import type { LogKey, LogRecord, MessageRecord } from '../../model/records.js'
 
 /** An object of the wire, whose members are not checked. */
 export type Members = Readonly<Record<string, unknown>>

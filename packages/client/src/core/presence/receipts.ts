@@ -1,9 +1,9 @@
 import type { CoreContext } from '../core-context.js'
-import { conversationOf } from '../log-key.js'
+import { conversationOf } from '../../model/log-key.js'
 import { callUntilAnswered } from '../outcomes.js'
 import type { EventFrame, Part } from '../part.js'
-import type { LogKey, LogRecord } from '../records.js'
-import type { LogAccess, ReceiptsListener } from '../seams.js'
+import type { LogKey, LogRecord } from '../../model/records.js'
+import type { LogAccess, ReceiptsListener } from '../access.js'
 
 /** Conversations of one call, and pushes of one call. */
 const maxBatch = 100

@@ -1,6 +1,6 @@
 import type { CoreContext } from '../core-context.js'
 import type { Command } from '../inputs.js'
-import { conversationOf, logKeyOf } from '../log-key.js'
+import { conversationOf, kindOf, logKeyOf } from '../../model/log-key.js'
 import type { EventFrame, Part } from '../part.js'
 
 /** A signal that is not repeated ends after this time. */
@@ -42,7 +42,7 @@ export class Typing implements Part {
     const conversationId = conversationOf(log, this.#context.me)
     if (userId === this.#context.me) {
       // The message ended what the others see, so the next key is signalled.
-      if (!isSignal) this.#signalled.delete(keyOfTyping(conversationId, log.startsWith('g')))
+      if (!isSignal) this.#signalled.delete(keyOfTyping(conversationId, kindOf(log) === 'group'))
       return
     }
     const isTyping = isSignal && state === 'typing'

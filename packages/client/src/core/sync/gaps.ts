@@ -1,10 +1,10 @@
 import type { CoreContext } from '../core-context.js'
-import { wireLog } from '../log-key.js'
+import { wireLog } from '../../model/log-key.js'
 import { foldChangesPage } from '../logs/fold-answers.js'
 import type { Logs } from '../logs/logs.js'
 import { changesPageOf } from '../logs/wire.js'
 import { callUntilAnswered } from '../outcomes.js'
-import type { LogKey } from '../records.js'
+import type { LogKey } from '../../model/records.js'
 
 /** The part of Sync that Gaps uses. */
 export interface GapsHost {

@@ -1,13 +1,14 @@
 import { badAnswer, failureOf, notConnected } from '../../errors.js'
 import type { CallOutcome, CoreContext } from '../core-context.js'
-import type { Command, Failure, HistoryResult } from '../inputs.js'
-import { wireLog } from '../log-key.js'
+import type { Command, HistoryResult } from '../inputs.js'
+import type { Failure } from '../../model/failure.js'
+import { wireLog } from '../../model/log-key.js'
 import { foldHistory } from '../logs/fold-answers.js'
 import type { Logs } from '../logs/logs.js'
 import { historyPageOf } from '../logs/wire.js'
 import type { Part } from '../part.js'
 import { coveredFrom } from '../ranges.js'
-import type { LogKey, LogRecord } from '../records.js'
+import type { LogKey, LogRecord } from '../../model/records.js'
 
 type HistoryCommand = Extract<Command, { readonly type: 'history' }>
 

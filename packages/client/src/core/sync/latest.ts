@@ -3,7 +3,7 @@ import { set } from '../logs/log-fold.js'
 import type { Logs, Watch } from '../logs/logs.js'
 import type { Part, PartInput } from '../part.js'
 import { coveredFrom } from '../ranges.js'
-import type { LogKey } from '../records.js'
+import type { LogKey } from '../../model/records.js'
 import type { History } from './history.js'
 
 /** Parts that Latest uses. */

@@ -1,11 +1,11 @@
 import type { CoreContext } from '../core-context.js'
 import type { Command } from '../inputs.js'
-import { keysOf } from '../log-key.js'
+import { keysOf } from '../../model/log-key.js'
 import { confirmRead, foldRead, needHead, readLast } from '../logs/log-fold.js'
 import type { Logs } from '../logs/logs.js'
 import { callUntilAnswered } from '../outcomes.js'
 import type { Part } from '../part.js'
-import type { LogRecord } from '../records.js'
+import type { LogRecord } from '../../model/records.js'
 
 /**
  * Reading: what the user reads is shown as read at once, kept in the records, and acknowledged

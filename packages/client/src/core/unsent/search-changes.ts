@@ -1,10 +1,10 @@
 import { badAnswer } from '../../errors.js'
 import type { CoreContext } from '../core-context.js'
-import type { Failure } from '../inputs.js'
-import { wireLog } from '../log-key.js'
+import type { Failure } from '../../model/failure.js'
+import { wireLog } from '../../model/log-key.js'
 import { changesPageOf } from '../logs/wire.js'
 import { isRepeated } from '../outcomes.js'
-import type { LogKey } from '../records.js'
+import type { LogKey } from '../../model/records.js'
 
 /** Pages of 100 changes that are read before the search gives up. */
 const maxPages = 1_000

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { UnsentBench as Bench, log } from '../../../test/support/unsent-bench.js'
-import type { MessageRecord } from '../records.js'
+import type { MessageRecord } from '../../model/records.js'
 
 describe('sending', () => {
   it('stores the message first, with the time and the change number of the first try', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { CoreBench } from '../../../test/support/core-bench.js'
-import type { LogAccess } from '../seams.js'
+import type { LogAccess } from '../access.js'
 import { Unsent } from './unsent.js'
 
 const logs: LogAccess = {

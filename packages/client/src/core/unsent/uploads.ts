@@ -1,10 +1,10 @@
 import { failureOf } from '../../errors.js'
 import type { UploadAnswer } from '../../ports/transport.js'
 import type { CallOutcome, CoreContext } from '../core-context.js'
-import type { Failure } from '../inputs.js'
+import type { Failure } from '../../model/failure.js'
 import { jsonObject } from '../link/wire-text.js'
 import { isRepeated, waitMsOf } from '../outcomes.js'
-import type { UnsentRecord } from '../records.js'
+import type { UnsentRecord } from '../../model/records.js'
 
 /** Takes the outcomes of uploads. */
 export interface UploadsListener {

@@ -1,7 +1,7 @@
-import type { Batch } from '../../core/batch.js'
+import type { Batch } from '../../model/batch.js'
 import type { HistoryResult } from '../../core/inputs.js'
-import type { LogKey, LogRecord, MessageRecord } from '../../core/records.js'
-import type { Session } from '../../session.js'
+import type { LogKey, LogRecord, MessageRecord } from '../../model/records.js'
+import type { Session } from '../../sessions/session.js'
 import { shareObject } from '../hub.js'
 
 /** The most messages that one call of history answers. */

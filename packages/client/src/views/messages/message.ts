@@ -1,5 +1,5 @@
 import type { Attachment, Message, MessageStatus } from '../../api.js'
-import type { LogRecord, MessageContent, MessageRecord, UnsentRecord } from '../../core/records.js'
+import type { LogRecord, MessageContent, MessageRecord, UnsentRecord } from '../../model/records.js'
 
 /** The key of an own message, from the moment it is written to the end of its life. */
 export function keyOfTransaction(transactionId: number): string {

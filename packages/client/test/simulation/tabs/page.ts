@@ -1,7 +1,7 @@
 /** One tab with a session of the client. */
-import type { ClientSession } from '../../../src/client-session.js'
+import type { ClientSession } from '../../../src/sessions/session.js'
 import type { Command } from '../../../src/core/inputs.js'
-import { openSession } from '../../../src/open-session.js'
+import { openSession } from '../../../src/sessions/open-session.js'
 import type { TabChange } from '../../../src/ports/tabs.js'
 import { type Surroundings, things } from '../device.js'
 import type { SessionLink } from '../model/model-session.js'

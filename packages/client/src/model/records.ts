@@ -28,6 +28,9 @@ export interface MetaRecord {
   readonly commit: number
 }
 
+/** The record of an empty store. */
+export const emptyMeta: MetaRecord = { userId: 0, epoch: '', pos: '', listCursor: '', commit: 0 }
+
 /** The state of a log: its numbers, marks and which of its messages are stored. */
 export interface LogRecord {
   readonly key: LogKey

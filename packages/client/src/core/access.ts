@@ -1,5 +1,5 @@
 /** Interfaces between the parts of the core. */
-import type { LogKey, LogRecord, MessageRecord } from './records.js'
+import type { LogKey, LogRecord, MessageRecord } from '../model/records.js'
 
 /** Logs, as other parts see it. */
 export interface LogAccess {

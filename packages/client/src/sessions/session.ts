@@ -1,7 +1,7 @@
-import type { Batch } from './core/batch.js'
-import type { CoreEvent } from './core/effects.js'
-import type { Command } from './core/inputs.js'
-import type { LiveState } from './core/live-state.js'
+import type { Batch } from '../model/batch.js'
+import type { CoreEvent } from '../core/effects.js'
+import type { Command } from '../core/inputs.js'
+import type { LiveState } from '../core/live-state.js'
 import type {
   LogKey,
   LogRecord,
@@ -9,8 +9,8 @@ import type {
   MetaRecord,
   ThingRecord,
   UnsentRecord,
-} from './core/records.js'
-import type { MessageQuery } from './ports/store.js'
+} from '../model/records.js'
+import type { MessageQuery } from '../ports/store.js'
 
 /** The state that a tab knows: everything that is stored, without messages, and what is shown only. */
 export interface ClientState {
@@ -50,4 +50,20 @@ export interface Session {
   execute(command: Command, options?: { readonly signal?: AbortSignal }): Promise<unknown>
   /** Listens to events of the server. @returns ends the listening */
   onEvent(listener: (event: CoreEvent) => void): () => void
+}
+
+/**
+ * A {@link Session} with the life of its client. It exists from the first moment: its state is empty
+ * until the store is loaded, and then changes by `reload`. Commands wait until then.
+ */
+export interface ClientSession extends Session {
+  /** Connects, and stays connected until `disconnect`. A repeat does nothing. */
+  connect(): void
+  disconnect(): void
+  /** Aborted when the client has ended, also by a logout in another tab; its reason is a ClientError. */
+  readonly closed: AbortSignal
+  /** Ends the client of this tab; what is stored stays. Later commands fail with `closed`. */
+  close(): Promise<void>
+  /** Ends the client in all tabs, and deletes what is stored. */
+  destroy(): Promise<void>
 }

@@ -1,7 +1,7 @@
-import type { Clock } from './ports/clock.js'
-import type { OpenStore, StoreName } from './ports/store.js'
-import type { Tabs } from './ports/tabs.js'
-import type { Connect, Upload, Wakeups } from './ports/transport.js'
+import type { Clock } from './clock.js'
+import type { OpenStore, StoreName } from './store.js'
+import type { Tabs } from './tabs.js'
+import type { Connect, Upload, Wakeups } from './transport.js'
 
 /** Everything that a client needs of its surroundings: the browser, Node, or a test. */
 export interface ClientPorts {
