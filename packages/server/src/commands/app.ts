@@ -8,101 +8,73 @@ import {
   updateApp,
 } from '@hermod/protocol'
 import { type Command, InvalidArgumentError } from 'commander'
-import { definedOnly } from '../lib/defined-only.js'
-import { type CommandContext, type CommonOptions, operatingCommand } from './runtime/command.js'
+import type { CommandContext } from './runtime/command.js'
+import { argument, operationCommand, option } from './runtime/fields.js'
 import { formatTable, type OutputRow, record } from './runtime/output.js'
 
 const statusWords = meaningsOf(appStatus)
 
 type Status = Application['status']
-type Changes = ParamsOf<typeof updateApp>
-
-interface CreateAppOptions extends CommonOptions {
-  readonly id?: string
-  readonly name?: string
-}
-
-interface UpdateOptions extends CommonOptions {
-  readonly name?: string
-  readonly status?: Status
-  readonly openRegistration?: boolean
-  readonly registrationSecret?: string
-  readonly set?: Settings
-}
-
-/** Values as typed; the operation parses them (rule B3). */
-type Settings = Readonly<Record<string, string>>
+type Settings = NonNullable<ParamsOf<typeof updateApp>['settings']>
 
 export function addAppCommands(program: Command, context: CommandContext): void {
   const app = program.command('app').description('Makes, lists and changes applications.')
+  const name = option('--name <name>', 'what people call it')
 
-  operatingCommand(app, 'create', 'Makes an application with its first Admin token.')
-    .option('--id <app_id>', '2 to 32 of a-z, 0-9, _ and -; chosen by the service when left out')
-    .option('--name <name>', 'what people call it')
-    .action(async (options: CreateAppOptions) => {
-      const created = await context.operate(
-        createApp,
-        definedOnly({ app_id: options.id, name: options.name }),
-        options,
-      )
-      context
-        .printer(options)
-        .print(
-          created,
-          () => `${record(created)}\n\nKeep the Admin token now: it is not shown again.`,
-        )
-    })
-
-  operatingCommand(app, 'list', 'Lists the applications.').action(
-    async (options: CommonOptions) => {
-      const apps = await context.operate(listApps, {}, options)
-      context
-        .printer(options)
-        .print(apps, () =>
-          formatTable(
-            apps.map(briefApp),
-            'There is no application; make one with hermod app create.',
-          ),
-        )
+  operationCommand(app, context, {
+    name: 'create',
+    description: 'Makes an application with its first Admin token.',
+    operation: createApp,
+    fields: {
+      app_id: option(
+        '--id <app_id>',
+        '2 to 32 of a-z, 0-9, _ and -; chosen by the service when left out',
+      ),
+      name,
     },
-  )
-
-  const update = operatingCommand(app, 'update <app_id>', 'Changes an application.')
-    .option('--name <name>', 'what people call it')
-    .option('--status <normal|disabled>', 'disabled refuses every call to it', parseStatus)
-    .option(
-      '--open-registration <true|false>',
-      'whether users may register without a token',
-      parseBoolean,
-    )
-    .option(
-      '--registration-secret <secret>',
-      "key of `sign` in /user/register/push; '' asks for none",
-    )
-    .option(
-      '--set <name=value>',
-      'a setting, such as recall_seconds=600; may be given several times',
-      parseSetting,
-    )
-  update.action(async (appId: string, options: UpdateOptions) => {
-    const {
+    text: (created) => `${record(created)}\n\nKeep the Admin token now: it is not shown again.`,
+  })
+  operationCommand(app, context, {
+    name: 'list',
+    description: 'Lists the applications.',
+    operation: listApps,
+    fields: {},
+    text: (apps) =>
+      formatTable(apps.map(briefApp), 'There is no application; make one with hermod app create.'),
+  })
+  const update: Command = operationCommand(app, context, {
+    name: 'update',
+    description: 'Changes an application.',
+    operation: updateApp,
+    fields: {
+      app_id: argument('<app_id>'),
       name,
-      status,
-      openRegistration: open_registration,
-      registrationSecret: registration_secret,
-      set: settings,
-    } = options
-    const changes = definedOnly({
-      name,
-      status,
-      open_registration,
-      registration_secret,
-      settings: settings as Changes['settings'],
-    })
-    if (Object.keys(changes).length === 0)
-      update.error('error: nothing to change; hermod app update --help lists what can be')
-    const updated = await context.operate(updateApp, { app_id: appId, ...changes }, options)
-    context.printer(options).print(updated, () => record(readable(updated)))
+      status: option(
+        '--status <normal|disabled>',
+        'disabled refuses every call to it',
+        parseStatus,
+      ),
+      open_registration: option(
+        '--open-registration <true|false>',
+        'whether users may register without a token',
+        parseBoolean,
+      ),
+      registration_secret: option(
+        '--registration-secret <secret>',
+        "key of `sign` in /user/register/push; '' asks for none",
+      ),
+      settings: option(
+        '--set <name=value>',
+        'a setting, such as recall_seconds=600; may be given several times',
+        parseSetting,
+      ),
+    },
+    params(values) {
+      if (Object.keys(values).length === 1)
+        update.error('error: nothing to change; hermod app update --help lists what can be')
+      return values
+    },
+    text: (updated) => record(readable(updated)),
   })
 }
 
@@ -121,6 +93,7 @@ function briefApp(app: Application): OutputRow {
   return { app_id, name, status, open_registration, created_at }
 }
 
+/** The values stay as typed; the operation parses them (rule B3). */
 function parseSetting(input: string, before: Settings = {}): Settings {
   const [, name, value] = /^([a-z_]+)=(.*)$/s.exec(input) ?? []
   if (name === undefined || value === undefined)

@@ -1,22 +1,20 @@
 import { type CheckReport, checkIntegrity } from '@hermod/protocol'
 import type { Command } from 'commander'
 import { CommandFailure } from './runtime/call.js'
-import { type CommandContext, type CommonOptions, operatingCommand } from './runtime/command.js'
+import type { CommandContext } from './runtime/command.js'
+import { operationCommand } from './runtime/fields.js'
 import { formatTable } from './runtime/output.js'
 
 export function addCheckCommand(program: Command, context: CommandContext): void {
-  operatingCommand(
-    program,
-    'check',
-    'Checks every derived fact against its log; exit code 1 when one is wrong.',
-  ).action(async (options: CommonOptions) => {
-    const report = await context.operate(checkIntegrity, {}, options)
-    context
-      .printer(options)
-      .print(report, () =>
-        formatTable(report.faults, `${report.checked} facts checked, all agree.`),
-      )
-    if (report.faults.length > 0) throw new CommandFailure(checkSummary(report))
+  operationCommand(program, context, {
+    name: 'check',
+    description: 'Checks every derived fact against its log; exit code 1 when one is wrong.',
+    operation: checkIntegrity,
+    fields: {},
+    text: ({ faults, checked }) => formatTable(faults, `${checked} facts checked, all agree.`),
+    requireSuccess(report) {
+      if (report.faults.length > 0) throw new CommandFailure(checkSummary(report))
+    },
   })
 }
 

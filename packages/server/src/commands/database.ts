@@ -8,30 +8,25 @@ import {
   type Migration,
   printingCommand,
 } from './runtime/command.js'
+import { commandOf, flag } from './runtime/fields.js'
 import { formatTable } from './runtime/output.js'
-
-interface MigrateOptions extends CommonOptions {
-  readonly status?: boolean
-}
 
 const mebibyte = 2 ** 20
 const words = { applied: 'applied', appliedNow: 'applied now', pending: 'pending' } as const
 
 export function addMigrateCommand(program: Command, context: CommandContext): void {
-  printingCommand(
+  const command = printingCommand(
     program,
     'migrate',
     'Brings the database schema up to date; serve does the same when it starts.',
   )
-    .option('--status', 'only list the migrations and their state')
-    .action(async (options: MigrateOptions) => {
-      const migrations = await context.dependencies.migrate(context.load(), {
-        statusOnly: options.status ?? false,
-      })
-      context
-        .printer(options)
-        .print(migrations, () => `${migrationTable(migrations)}\n${migrationSummary(migrations)}`)
-    })
+  const fields = { status: flag('--status', 'only list the migrations and their state') }
+  commandOf(command, context, fields, async ({ status: statusOnly = false }, options) => {
+    const migrations = await context.dependencies.migrate(context.load(), { statusOnly })
+    context
+      .printer(options)
+      .print(migrations, () => `${migrationTable(migrations)}\n${migrationSummary(migrations)}`)
+  })
 }
 
 function migrationTable(migrations: readonly Migration[]): string {

@@ -9,83 +9,56 @@ import {
   type OperatorFileDetails,
   revokeFileLinks,
 } from '@hermod/protocol'
-import { type Command, Option } from 'commander'
-import { definedOnly } from '../lib/defined-only.js'
-import {
-  type AppOptions,
-  type CommandContext,
-  type CommonOptions,
-  ofApp,
-  operatingCommand,
-  parseId,
-} from './runtime/command.js'
+import type { Command } from 'commander'
+import type { CommandContext } from './runtime/command.js'
+import { app, argument, moreText, operationCommand, page } from './runtime/fields.js'
 import { formatTable, type OutputRow, record } from './runtime/output.js'
 
-interface ListFilesOptions extends AppOptions {
-  readonly limit: number
-  readonly after?: string
-}
-
 const purposeWords = meaningsOf(filePurpose)
+
+const fileFields = { app_id: app, file_id: argument('<file_id>', 'the file') }
 
 export function addFileCommands(program: Command, context: CommandContext): void {
   const file = program
     .command('file')
     .description('Lists, shows and deletes files, shows what they take, and ends their addresses.')
-  const ofFile = (name: string, description: string) =>
-    ofApp(operatingCommand(file, name, description)).argument('<file_id>', 'the file')
 
-  ofApp(operatingCommand(file, 'list', 'Lists files, newest first.'))
-    .addOption(
-      new Option('--limit <number>', 'at most this many, up to 200').default(50).argParser(parseId),
-    )
-    .option('--after <cursor>', 'where the list before this one ended')
-    .action(async ({ limit, after, ...options }: ListFilesOptions) => {
-      const params = definedOnly({ app_id: options.app, limit, cursor: after })
-      const page = await context.operate(listFiles, params, options)
-      const more = page.next_cursor === '' ? '' : `\n\nThere are more: --after ${page.next_cursor}`
-      context
-        .printer(options)
-        .print(
-          page,
-          () => formatTable(page.files.map(briefFile), `${options.app} has no such file.`) + more,
-        )
-    })
-
-  ofFile('show', 'Shows a file and what names it.').action(
-    async (fileId: string, options: AppOptions) => {
-      const params = { app_id: options.app, file_id: fileId }
-      const found = await context.operate(getFile, params, options)
-      context.printer(options).print(found, () => fileLines(found))
-    },
-  )
-
-  operatingCommand(file, 'usage', 'Shows how much every application has in files.').action(
-    async (options: CommonOptions) => {
-      const usage = await context.operate(getFileUsage, {}, options)
-      context.printer(options).print(usage, () => formatTable(usage, 'There is no application.'))
-    },
-  )
-
-  ofFile('delete', 'Deletes a file, whatever names it.').action(
-    async (fileId: string, options: AppOptions) => {
-      const params = { app_id: options.app, file_id: fileId }
-      const done = await context.operate(deleteFile, params, options)
-      context.printer(options).print(done, () => `The file ${fileId} is deleted.`)
-    },
-  )
-
-  ofApp(
-    operatingCommand(
-      file,
-      'revoke-links',
+  operationCommand(file, context, {
+    name: 'list',
+    description: 'Lists files, newest first.',
+    operation: listFiles,
+    fields: { app_id: app, ...page },
+    text: (found, { app_id }) =>
+      formatTable(found.files.map(briefFile), `${app_id} has no such file.`) + moreText(found),
+  })
+  operationCommand(file, context, {
+    name: 'show',
+    description: 'Shows a file and what names it.',
+    operation: getFile,
+    fields: fileFields,
+    text: fileLines,
+  })
+  operationCommand(file, context, {
+    name: 'usage',
+    description: 'Shows how much every application has in files.',
+    operation: getFileUsage,
+    fields: {},
+    text: (usage) => formatTable(usage, 'There is no application.'),
+  })
+  operationCommand(file, context, {
+    name: 'delete',
+    description: 'Deletes a file, whatever names it.',
+    operation: deleteFile,
+    fields: fileFields,
+    text: (_, { file_id }) => `The file ${file_id} is deleted.`,
+  })
+  operationCommand(file, context, {
+    name: 'revoke-links',
+    description:
       'Ends all addresses of files that were made so far, those in old messages too, for ever.',
-    ),
-  ).action(async (options: AppOptions) => {
-    const done = await context.operate(revokeFileLinks, { app_id: options.app }, options)
-    context
-      .printer(options)
-      .print(done, () => `All addresses of files of ${options.app} made so far have ended.`)
+    operation: revokeFileLinks,
+    fields: { app_id: app },
+    text: (_, { app_id }) => `All addresses of files of ${app_id} made so far have ended.`,
   })
 }
 

@@ -3,49 +3,52 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import {
   type CommandContext,
-  type CommonOptions,
   type PushSimulation,
   portParser,
   printingCommand,
   type SimulatedCall,
 } from './runtime/command.js'
+import { byDefault, commandOf, option } from './runtime/fields.js'
 import { formatTable } from './runtime/output.js'
-
-interface SimulatorCommandOptions extends CommonOptions {
-  readonly port: number
-  readonly receipts?: string
-  readonly out?: string
-}
 
 const lastPort = 65_528
 const maxShownLength = 2_000
 
+const fields = {
+  port: byDefault(
+    option('--port <port>', 'the first of eight ports; 0: any free ones', portParser(lastPort)),
+    0,
+  ),
+  receipts: option(
+    '--receipts <url>',
+    'where the gateways of vendor_h and vendor_n send their receipts',
+  ),
+  out: option(
+    '--out <folder>',
+    'write the certificate of each channel there as JSON, the service account of vendor_h, and ca.pem',
+  ),
+}
+
 export function addPushSimulatorCommand(program: Command, context: CommandContext): void {
-  printingCommand(
+  const command = printingCommand(
     program,
     'push-simulator',
     'Runs simulated push gateways of all channels on loopback ports and prints what they get.',
   )
-    .option('--port <port>', 'the first of eight ports; 0: any free ones', portParser(lastPort), 0)
-    .option('--receipts <url>', 'where the gateways of vendor_h and vendor_n send their receipts')
-    .option(
-      '--out <folder>',
-      'write the certificate of each channel there as JSON, the service account of vendor_h, and ca.pem',
-    )
-    .action(async (options: SimulatorCommandOptions) => {
-      const printer = context.printer(options)
-      await context.dependencies.simulatePush({
-        firstPort: options.port,
-        receiptUrl: options.receipts,
-        async started(simulation) {
-          if (options.out !== undefined) await writeFiles(options.out, simulation)
-          printer.print(simulation, () => startText(simulation, options.out))
-        },
-        received(call) {
-          printer.print(call, () => callText(call))
-        },
-      })
+  commandOf(command, context, fields, async ({ port, receipts, out }, options) => {
+    const printer = context.printer(options)
+    await context.dependencies.simulatePush({
+      firstPort: port,
+      receiptUrl: receipts,
+      async started(simulation) {
+        if (out !== undefined) await writeFiles(out, simulation)
+        printer.print(simulation, () => startText(simulation, out))
+      },
+      received(call) {
+        printer.print(call, () => callText(call))
+      },
     })
+  })
 }
 
 /** The keys are readable by this user only, although just the simulator uses them. */

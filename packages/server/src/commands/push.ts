@@ -10,95 +10,70 @@ import {
   pushTaskState,
   tracePushByOperator,
 } from '@hermod/protocol'
-import { type Command, Option } from 'commander'
-import { definedOnly } from '../lib/defined-only.js'
+import type { Command } from 'commander'
 import { CommandFailure } from './runtime/call.js'
-import {
-  type AppOptions,
-  type CommandContext,
-  ofApp,
-  operatingCommand,
-  parseId,
-} from './runtime/command.js'
-import type { OptionNames } from './runtime/option-names.js'
+import { type CommandContext, parseId } from './runtime/command.js'
+import { app, argument, moreText, operationCommand, option, page } from './runtime/fields.js'
 import { formatTable, type OutputRow, record } from './runtime/output.js'
-
-interface ListTasksOptions extends AppOptions {
-  readonly limit: number
-  readonly after?: string
-}
-
-interface TraceOptions extends AppOptions {
-  readonly task?: number
-  readonly message?: number
-}
-
-const optionNames: OptionNames = {
-  app_id: 'the application of --app',
-  user_id: '<user_id>',
-  task_id: '<task_id>',
-  cursor: '--after',
-  limit: '--limit',
-}
-const traceNames = { ...optionNames, task_id: '--task', msg_id: '--message' }
 
 const stateWords = meaningsOf(pushTaskState)
 const platformWords = meaningsOf(platform)
+
+const taskFields = {
+  app_id: app,
+  task_id: argument('<task_id>', 'as /push/notify answers it', parseId),
+}
 
 export function addPushCommands(program: Command, context: CommandContext): void {
   const push = program
     .command('push')
     .description('Shows and cancels push tasks, and explains what became of a push.')
-  const ofTask = (name: string, description: string) =>
-    ofApp(operatingCommand(push, name, description)).argument(
-      '<task_id>',
-      'as /push/notify answers it',
-      parseId,
-    )
 
-  ofApp(operatingCommand(push, 'list', 'Lists push tasks, newest first.'))
-    .addOption(
-      new Option('--limit <number>', 'at most this many, up to 200').default(50).argParser(parseId),
-    )
-    .option('--after <cursor>', 'where the list before this one ended')
-    .action(async ({ limit, after, ...options }: ListTasksOptions) => {
-      const params = definedOnly({ app_id: options.app, limit, cursor: after })
-      const page = await context.operate(listPushTasks, params, options, optionNames)
-      const more = page.next_cursor === '' ? '' : `\n\nThere are more: --after ${page.next_cursor}`
-      const nothing = `${options.app} has no ${after === undefined ? '' : 'more '}push tasks.`
-      context
-        .printer(options)
-        .print(page, () => formatTable(page.tasks.map(briefTask), nothing) + more)
-    })
-
-  ofTask('show', 'Shows how far a push task is, and what it counts.').action(
-    async (taskId: number, options: AppOptions) => {
-      const params = { app_id: options.app, task_id: taskId }
-      const task = await context.operate(getPushTask, params, options, optionNames)
-      context.printer(options).print(task, () => taskText(task))
+  operationCommand(push, context, {
+    name: 'list',
+    description: 'Lists push tasks, newest first.',
+    operation: listPushTasks,
+    namesOptions: true,
+    fields: { app_id: app, ...page },
+    text(found, { app_id, cursor }) {
+      const nothing = `${app_id} has no ${cursor === undefined ? '' : 'more '}push tasks.`
+      return formatTable(found.tasks.map(briefTask), nothing) + moreText(found)
     },
-  )
-
-  ofTask('cancel', 'Ends a push task; nothing more is sent of it.').action(
-    async (taskId: number, options: AppOptions) => {
-      const params = { app_id: options.app, task_id: taskId }
-      const task = await context.operate(cancelPushTask, params, options, optionNames)
-      context.printer(options).print(task, () => taskText(task))
+  })
+  operationCommand(push, context, {
+    name: 'show',
+    description: 'Shows how far a push task is, and what it counts.',
+    operation: getPushTask,
+    namesOptions: true,
+    fields: taskFields,
+    text: taskText,
+  })
+  operationCommand(push, context, {
+    name: 'cancel',
+    description: 'Ends a push task; nothing more is sent of it.',
+    operation: cancelPushTask,
+    namesOptions: true,
+    fields: taskFields,
+    text: taskText,
+  })
+  operationCommand(push, context, {
+    name: 'trace',
+    description: 'Explains what became of a push for one user.',
+    operation: tracePushByOperator,
+    namesOptions: true,
+    fields: {
+      app_id: app,
+      user_id: argument('<user_id>', 'the user', parseId),
+      task_id: option('--task <task_id>', 'the push task', parseId),
+      msg_id: option('--message <msg_id>', 'the message that was pushed', parseId),
     },
-  )
-
-  ofApp(operatingCommand(push, 'trace', 'Explains what became of a push for one user.'))
-    .argument('<user_id>', 'the user', parseId)
-    .option('--task <task_id>', 'the push task', parseId)
-    .option('--message <msg_id>', 'the message that was pushed', parseId)
-    .action(async (userId: number, { task, message, ...options }: TraceOptions) => {
-      if ((task === undefined) === (message === undefined))
+    params(values) {
+      if ((values.task_id === undefined) === (values.msg_id === undefined))
         throw new CommandFailure('give either --task or --message')
-      const which = definedOnly({ task_id: task, msg_id: message })
-      const params = { app_id: options.app, user_id: userId, ...which }
-      const trace = await context.operate(tracePushByOperator, params, options, traceNames)
-      context.printer(options).print(trace, () => traceText(trace))
-    })
+      return values
+    },
+    text: traceText,
+  })
 }
 
 /** One line of a table. */

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { options as settings } from '../config/options.js'
 import { CommandFailure } from './runtime/call.js'
 import { type CommandContext, type CommonOptions, operatingCommand } from './runtime/command.js'
+import { operationCommand } from './runtime/fields.js'
 import { record } from './runtime/output.js'
 
 const { secretKey: key, secretKeyOld: oldKey } = settings
@@ -21,14 +22,14 @@ export function addSecretCommands(program: Command, context: CommandContext): vo
     requireReadable(report)
   })
 
-  operatingCommand(
-    secret,
-    'retire',
-    'Ends the previous key, and the QR codes, file credentials and upload tickets made with it.',
-  ).action(async (options: CommonOptions) => {
-    const report = await context.operate(retireSecretKey, {}, options)
-    context.printer(options).print(report, () => `${record(report)}\n\n${afterRetirement(report)}`)
-    requireReadable(report)
+  operationCommand(secret, context, {
+    name: 'retire',
+    description:
+      'Ends the previous key, and the QR codes, file credentials and upload tickets made with it.',
+    operation: retireSecretKey,
+    fields: {},
+    text: (report) => `${record(report)}\n\n${afterRetirement(report)}`,
+    requireSuccess: requireReadable,
   })
 }
 

@@ -1,69 +1,45 @@
 import { createAdminToken, listAdminTokens, revokeAdminToken } from '@hermod/protocol'
 import { type Command, InvalidArgumentError } from 'commander'
 import { dayMs } from '../lib/clock.js'
-import { definedOnly } from '../lib/defined-only.js'
-import {
-  type AppOptions,
-  type CommandContext,
-  ofApp,
-  operatingCommand,
-  parseId,
-} from './runtime/command.js'
+import { type CommandContext, parseId } from './runtime/command.js'
+import { app, argument, operationCommand, option, required } from './runtime/fields.js'
 import { formatTable, record } from './runtime/output.js'
-
-interface CreateTokenOptions extends AppOptions {
-  readonly name: string
-  /** Milliseconds since 1970. */
-  readonly expires?: number
-}
 
 export function addTokenCommands(program: Command, context: CommandContext): void {
   const token = program.command('token').description('Makes, lists and revokes Admin tokens.')
 
-  ofApp(
-    operatingCommand(token, 'create', 'Makes an Admin token of an application and shows it once.'),
-  )
-    .requiredOption('--name <name>', 'what it is for')
-    .option(
-      '--expires <when>',
-      'a span such as 12h, 90d or 52w, or a time such as 2030-01-31T12:00:00Z; never when left out',
-      (input) => parseExpiry(input, context.now()),
-    )
-    .action(async (options: CreateTokenOptions) => {
-      const params = definedOnly({
-        app_id: options.app,
-        name: options.name,
-        expires_at: options.expires,
-      })
-      const created = await context.operate(createAdminToken, params, options)
-      context
-        .printer(options)
-        .print(created, () => `${record(created)}\n\nKeep the token now: it is not shown again.`)
-    })
-
-  ofApp(
-    operatingCommand(
-      token,
-      'list',
-      'Lists the Admin tokens of an application, without the tokens themselves.',
-    ),
-  ).action(async (options: AppOptions) => {
-    const tokens = await context.operate(listAdminTokens, { app_id: options.app }, options)
-    context
-      .printer(options)
-      .print(tokens, () => formatTable(tokens, `${options.app} has no Admin token.`))
+  operationCommand(token, context, {
+    name: 'create',
+    description: 'Makes an Admin token of an application and shows it once.',
+    operation: createAdminToken,
+    fields: {
+      app_id: app,
+      name: required(option('--name <name>', 'what it is for')),
+      expires_at: option(
+        '--expires <when>',
+        'a span such as 12h, 90d or 52w, or a time such as 2030-01-31T12:00:00Z; never when left out',
+        (input) => parseExpiry(input, context.now()),
+      ),
+    },
+    text: (created) => `${record(created)}\n\nKeep the token now: it is not shown again.`,
   })
-
-  ofApp(operatingCommand(token, 'revoke', 'Revokes an Admin token; it stops working at once.'))
-    .argument('<token_id>', 'as hermod token list shows it', parseId)
-    .action(async (tokenId: number, options: AppOptions) => {
-      const answer = await context.operate(
-        revokeAdminToken,
-        { app_id: options.app, token_id: tokenId },
-        options,
-      )
-      context.printer(options).print(answer, () => `Token ${tokenId} of ${options.app} is revoked.`)
-    })
+  operationCommand(token, context, {
+    name: 'list',
+    description: 'Lists the Admin tokens of an application, without the tokens themselves.',
+    operation: listAdminTokens,
+    fields: { app_id: app },
+    text: (tokens, { app_id }) => formatTable(tokens, `${app_id} has no Admin token.`),
+  })
+  operationCommand(token, context, {
+    name: 'revoke',
+    description: 'Revokes an Admin token; it stops working at once.',
+    operation: revokeAdminToken,
+    fields: {
+      app_id: app,
+      token_id: argument('<token_id>', 'as hermod token list shows it', parseId),
+    },
+    text: (_, { app_id, token_id }) => `Token ${token_id} of ${app_id} is revoked.`,
+  })
 }
 
 const spanMs: Readonly<Record<string, number>> = { h: 3_600_000, d: dayMs, w: 7 * dayMs }

@@ -9,16 +9,19 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { definedOnly } from '../lib/defined-only.js'
 import { newSecret, secretFault, signatureHeaders } from '../lib/secrets/webhook-signature.js'
 import { CommandFailure, type LocalCalls, openOperatorCalls } from './runtime/call.js'
-import { type AppOptions, type CommandContext, ofApp, operatingCommand } from './runtime/command.js'
-import { fileNote, readInput, withoutLineBreak } from './runtime/files.js'
-import { type OptionNames, withOptionNames } from './runtime/option-names.js'
-
-interface ListenOptions extends AppOptions {
-  readonly forward: string
-  readonly secretFile?: string
-  readonly kinds?: string
-  readonly from?: string
-}
+import { type CommandContext, operatingCommand } from './runtime/command.js'
+import {
+  app,
+  commandOf,
+  fileOption,
+  type GivenOptions,
+  namesOf,
+  option,
+  required,
+  type ValuesOf,
+} from './runtime/fields.js'
+import { fileNote, withoutLineBreak } from './runtime/files.js'
+import { withOptionNames } from './runtime/option-names.js'
 
 /** The answer of the receiver to one event. */
 interface Forwarded extends Pick<LoggedEvent, 'id' | 'type' | 'key' | 'cursor'> {
@@ -29,12 +32,20 @@ interface Forwarded extends Pick<LoggedEvent, 'id' | 'type' | 'key' | 'cursor'> 
   readonly error: string
 }
 
-const optionNames: OptionNames = {
-  app_id: 'the application of --app',
-  after: '--from',
-  cursor: '--from',
-  kinds: '--kinds',
+const fields = {
+  app_id: app,
+  forward: required(
+    option('--forward <url>', 'the receiver, such as http://localhost:3000/hook', httpUrl),
+  ),
+  secret: fileOption(
+    '--secret-file <file>',
+    `whsec_ and base64; default: a new secret, which is printed; ${fileNote}`,
+    secretOf,
+  ),
+  kinds: option('--kinds <kinds>', 'only these kinds of events, separated by commas'),
+  after: option('--from <cursor>', 'cursor of an event; default: only later events'),
 }
+const optionNames = { ...namesOf(fields), cursor: '--from' }
 
 const waitSeconds = 30
 const retryMs = 1_000
@@ -42,21 +53,12 @@ const forwardTimeoutMs = 15_000
 
 /** Adds `listen` to the commands of webhooks. */
 export function addWebhookListenCommand(webhook: Command, context: CommandContext): void {
-  ofApp(
-    operatingCommand(
-      webhook,
-      'listen',
-      'Reads the events of an application from a running server, signs them and posts them to an address of this machine.',
-    ),
+  const command = operatingCommand(
+    webhook,
+    'listen',
+    'Reads the events of an application from a running server, signs them and posts them to an address of this machine.',
   )
-    .requiredOption('--forward <url>', 'the receiver, such as http://localhost:3000/hook', httpUrl)
-    .option(
-      '--secret-file <file>',
-      `whsec_ and base64; default: a new secret, which is printed; ${fileNote}`,
-    )
-    .option('--kinds <kinds>', 'only these kinds of events, separated by commas')
-    .option('--from <cursor>', 'cursor of an event; default: only later events')
-    .action((options: ListenOptions) => listen(context, options))
+  commandOf(command, context, fields, (values, options) => listen(context, values, options))
 }
 
 function httpUrl(text: string): string {
@@ -65,8 +67,8 @@ function httpUrl(text: string): string {
 }
 
 /** Returns the secret of a file. */
-async function secretOf(file: string, context: CommandContext): Promise<string> {
-  const secret = withoutLineBreak((await readInput(file, context)).toString())
+function secretOf(bytes: Buffer): string {
+  const secret = withoutLineBreak(bytes.toString())
   const fault = secretFault(secret, 'standard')
   if (fault === null) return secret
   throw new CommandFailure(`the secret of --secret-file ${fault}`)
@@ -80,23 +82,26 @@ const noServer: LocalCalls = async () => {
 }
 
 /** Runs until a signal ends the process; waits for a server that is away. */
-async function listen(context: CommandContext, options: ListenOptions): Promise<never> {
-  const { app, forward, secretFile, kinds, from = 'now', url } = options
-  const secret = secretFile === undefined ? newSecret() : await secretOf(secretFile, context)
-  const calls = await openOperatorCalls(context.load(), noServer, url)
+async function listen(
+  context: CommandContext,
+  values: ValuesOf<typeof fields>,
+  options: GivenOptions,
+): Promise<never> {
+  const { app_id, forward, kinds, secret = newSecret() } = values
+  const calls = await openOperatorCalls(context.load(), noServer, options.url)
   const printer = context.printer(options)
   const read = async (after: string, wait: number): Promise<EventPage> => {
-    const params = definedOnly({ app_id: app, after, kinds, wait })
+    const params = definedOnly({ app_id, after, kinds, wait })
     const { code, data, message } = await calls.call(readEventsByOperator.id, params)
     if (code === 200) return data as EventPage
     const words = message ?? `the operation failed with code ${code}`
     throw new CommandFailure(withOptionNames(words, optionNames), code)
   }
-  let page = await read(from, 0)
-  const shown = secretFile === undefined ? secret : `the secret of ${secretFile}`
-  printer.print({ app_id: app, forward, secret: shown, cursor: page.cursor }, () =>
+  let page = await read(values.after ?? 'now', 0)
+  const shown = values.secret === undefined ? secret : `the secret of ${options.secretFile}`
+  printer.print({ app_id, forward, secret: shown, cursor: page.cursor }, () =>
     [
-      `Events of ${app} are posted to ${forward}; Ctrl+C ends.`,
+      `Events of ${app_id} are posted to ${forward}; Ctrl+C ends.`,
       `They are signed with ${shown}`,
       '',
     ].join('\n'),
@@ -133,11 +138,7 @@ function isTransient(error: unknown): error is CommandFailure {
 
 async function post(
   event: LoggedEvent,
-  {
-    forward,
-    secret,
-    now,
-  }: Pick<ListenOptions, 'forward'> & { readonly secret: string; now(): number },
+  { forward, secret, now }: { readonly forward: string; readonly secret: string; now(): number },
 ): Promise<Forwarded> {
   const { id, type, key, cursor } = event
   const body = JSON.stringify(event)

@@ -119,12 +119,6 @@ export interface CommonOptions {
   readonly url?: string
 }
 
-/** Options of a subcommand that is about one app, see {@link ofApp}. */
-export interface AppOptions extends CommonOptions {
-  /** The ID of the app. */
-  readonly app: string
-}
-
 /** The dependencies as a subcommand uses them. */
 export class CommandContext {
   constructor(readonly dependencies: CommandDependencies) {}
@@ -193,11 +187,6 @@ export function printingCommand(parent: Command, usage: string, description: str
 /** A subcommand that calls operator operations, with --json and --url. */
 export function operatingCommand(parent: Command, usage: string, description: string): Command {
   return printingCommand(parent, usage, description).addOption(urlOption())
-}
-
-/** The subcommand with the app it is about, which must be named. */
-export function ofApp(command: Command): Command {
-  return command.requiredOption('--app <app_id>', 'the application')
 }
 
 /**

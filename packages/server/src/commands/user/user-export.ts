@@ -5,37 +5,37 @@ import { type ExportedUser, exportUsers } from '@hermod/protocol'
 import type { Command } from 'commander'
 import { definedOnly } from '../../lib/defined-only.js'
 import { type CommandContext, type Operate, urlOption } from '../runtime/command.js'
-import { formatOption, type UserFormat, writers } from './user-file.js'
+import { argument, commandOf, flag } from '../runtime/fields.js'
+import { format, type UserFormat, writers } from './user-file.js'
 
-interface ExportOptions {
-  readonly format?: UserFormat
-  readonly hashes?: boolean
-  readonly url?: string
+const fields = {
+  app_id: argument('<app_id>', 'the application'),
+  format,
+  hashes: flag(
+    '--hashes',
+    'with the hashes of the passwords, so that the passwords go on working; keep such a file secret',
+  ),
 }
 
 export function addUserExportCommand(user: Command, context: CommandContext): void {
-  user
+  const command = user
     .command('export')
     .description(
       'Writes all users of an application to standard output, as hermod user import reads them.',
     )
-    .argument('<app_id>', 'the application')
-    .addOption(formatOption())
-    .option(
-      '--hashes',
-      'with the hashes of the passwords, so that the passwords go on working; keep such a file secret',
-    )
-    .addOption(urlOption())
-    .action(
-      async (appId: string, { format = 'ndjson', hashes = false, ...options }: ExportOptions) => {
-        await context.session(options, async (operate) => {
-          const text = exportedText(pagesOf(operate, appId, hashes), format, hashes)
-          const { stdout } = context.dependencies
-          await pipeline(Readable.from(text), stdout, { end: false })
-          if (stdout.writableNeedDrain) await once(stdout, 'drain')
-        })
-      },
-    )
+  commandOf(
+    command,
+    context,
+    fields,
+    async ({ app_id, format = 'ndjson', hashes = false }, options) => {
+      await context.session(options, async (operate) => {
+        const text = exportedText(pagesOf(operate, app_id, hashes), format, hashes)
+        const { stdout } = context.dependencies
+        await pipeline(Readable.from(text), stdout, { end: false })
+        if (stdout.writableNeedDrain) await once(stdout, 'drain')
+      })
+    },
+  ).addOption(urlOption())
 }
 
 async function* pagesOf(

@@ -2,18 +2,17 @@
 import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import type { ExportedUser } from '@hermod/protocol'
-import { Option } from 'commander'
 import { CommandFailure } from '../runtime/call.js'
+import { choice } from '../runtime/fields.js'
 
 export const userFormats = ['ndjson', 'csv'] as const
 export type UserFormat = (typeof userFormats)[number]
 
-export function formatOption(): Option {
-  return new Option(
-    '--format <format>',
-    'one JSON object a line, or CSV with a header row',
-  ).choices(userFormats)
-}
+export const format = choice(
+  '--format <format>',
+  'one JSON object a line, or CSV with a header row',
+  userFormats,
+)
 
 /** Fields as operator.user.import takes them, values as they were read. */
 export type UserRecord = Readonly<Record<string, unknown>>

@@ -5,20 +5,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { errorCatalogue, importUsers, type ParamsOf } from '@hermod/protocol'
 import type { Command } from 'commander'
 import { CommandFailure } from '../runtime/call.js'
-import { type CommandContext, type CommonOptions, operatingCommand } from '../runtime/command.js'
+import { type CommandContext, operatingCommand } from '../runtime/command.js'
+import { argument, commandOf, flag } from '../runtime/fields.js'
+import { fileNote } from '../runtime/files.js'
 import { openProgress, type Progress } from './progress.js'
-import {
-  type FileEntry,
-  formatOption,
-  readers,
-  type UserFormat,
-  type UserRecord,
-} from './user-file.js'
-
-interface ImportOptions extends CommonOptions {
-  readonly format?: UserFormat
-  readonly update?: boolean
-}
+import { type FileEntry, format, readers, type UserFormat, type UserRecord } from './user-file.js'
 
 interface Failure {
   readonly line: number
@@ -42,46 +33,43 @@ const limitedCodes: ReadonlySet<number> = new Set([
 const maxWaits = 60
 const waitMs = 1000
 
+const fields = {
+  app_id: argument('<app_id>', 'the application'),
+  file: argument('<file>', fileNote),
+  format,
+  update: flag(
+    '--update',
+    'change the profiles of users who are there already; never their passwords or status',
+  ),
+}
+
 export function addUserImportCommand(user: Command, context: CommandContext): void {
-  operatingCommand(
+  const command = operatingCommand(
     user,
     'import',
     'Makes users from a file; safe to repeat. Exit code 1 when a line failed.',
-  )
-    .argument('<app_id>', 'the application')
-    .argument('<file>', '- reads standard input')
-    .addOption(formatOption())
-    .option(
-      '--update',
-      'change the profiles of users who are there already; never their passwords or status',
-    )
-    .addHelpText('after', help)
-    .action(
-      async (
-        appId: string,
-        file: string,
-        { format = formatOf(file), update = false, ...options }: ImportOptions,
-      ) => {
-        const { input, bytes } = await openInput(context, file)
-        const progress = await openProgress(context.dependencies.stderr, bytes)
-        const run = new ImportRun({ context, progress, isJson: options.json ?? false })
-        try {
-          await context.session(options, async (operate) => {
-            for await (const batch of batchesOf(readable(file, readers[format](input)))) {
-              await run.take(batch, (users) =>
-                patiently(() => operate(importUsers, { app_id: appId, users, update })),
-              )
-              progress.show(Math.min(bytesRead(input), bytes), run.text())
-            }
-          })
-        } finally {
-          input.destroy()
-          progress.close()
+  ).addHelpText('after', help)
+  commandOf(command, context, fields, async (values, options) => {
+    const { app_id, file, format = formatOf(file), update = false } = values
+    const { input, bytes } = await openInput(context, file)
+    const progress = await openProgress(context.dependencies.stderr, bytes)
+    const run = new ImportRun({ context, progress, isJson: options.json ?? false })
+    try {
+      await context.session(options, async (operate) => {
+        for await (const batch of batchesOf(readable(file, readers[format](input)))) {
+          await run.take(batch, (users) =>
+            patiently(() => operate(importUsers, { app_id, users, update })),
+          )
+          progress.show(Math.min(bytesRead(input), bytes), run.text())
         }
-        context.printer(options).print(run.report(), () => run.text())
-        run.requireSuccess()
-      },
-    )
+      })
+    } finally {
+      input.destroy()
+      progress.close()
+    }
+    context.printer(options).print(run.report(), () => run.text())
+    run.requireSuccess()
+  })
 }
 
 const help = `
