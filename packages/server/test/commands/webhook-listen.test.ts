@@ -4,28 +4,23 @@ import { join } from 'node:path'
 import { anyBackend, Child, isFullRun, TempFolder, waitFor } from '@hermod/testkit'
 import { WebhookReceiver } from '@hermod/testkit/webhooks'
 import { Webhook } from 'standardwebhooks'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { hermodEnvironment, hermodScript, runHermod } from '../support/hermod-command.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { ownServer } from '../support/in-process-server.js'
 
 const patience = { timeoutMs: 60_000 }
 
 describe.each(anyBackend())('hermod webhook listen on $name', (backend) => {
-  let server: InProcessServer
+  const server = ownServer(backend)
   let userId: number
   const children: Child[] = []
 
   beforeAll(async () => {
-    server = await InProcessServer.start(backend)
     userId = (await server.api.register()).id
   })
   afterEach(async () => {
     for (const child of children.splice(0)) child.killTree()
   })
-  afterAll(async () => {
-    await server?.[Symbol.asyncDispose]()
-  })
-
   const arguments_ = (forward: string) => ['--app', server.appId, '--forward', forward, '--json']
 
   /** The command, once it reads, with the objects that it has printed. */

@@ -5,11 +5,11 @@
  */
 import { testBackends } from '@hermod/testkit'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import { checkProperty, propertyTimeoutMs } from '../support/check-property.js'
 import { PeoplePool, type Person } from '../support/contacts.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { type InProcessServer, ownServer } from '../support/in-process-server.js'
 import { integrityFaults, textTo } from '../support/messaging/messaging.js'
 import { recordedEvents } from '../support/messaging/recorded-events.js'
 import { World } from '../support/model-world.js'
@@ -230,10 +230,10 @@ const requests: Record<Call['kind'], (call: Call, ids: readonly number[]) => Req
 
 class ContactWorld extends World {
   constructor(
-    private readonly watched: InProcessServer,
+    private readonly server: InProcessServer,
     people: Person[],
   ) {
-    super(watched, people)
+    super(server, people)
   }
 
   /** With the user's own token, except what only the Admin may do. */
@@ -310,7 +310,7 @@ class ContactWorld extends World {
   /** What was recorded must lead to what is there. */
   async checkEvents(state: State): Promise<void> {
     const ids = this.people.map(({ id }) => id)
-    const recorded = await recordedEvents(this.watched.sql, 'contact.')
+    const recorded = await recordedEvents(this.server.sql, 'contact.')
     const events = recorded
       .filter(({ actor, users }) => [actor, ...users].some((id) => ids.includes(id)))
       .map((event) => ({ ...event, kind: event.kind.slice('contact.'.length) }))
@@ -381,18 +381,15 @@ const burst = fc.array(
 )
 
 describe.each(testBackends())('contacts on $name', (backend) => {
-  let watched: InProcessServer
+  const server = ownServer(backend)
   let pool: PeoplePool
 
   beforeAll(async () => {
-    watched = await InProcessServer.start(backend)
-    pool = new PeoplePool(watched, userCount * 20)
+    pool = new PeoplePool(server, userCount * 20)
   })
 
-  afterAll(() => watched?.[Symbol.asyncDispose]())
-
   async function newWorld(): Promise<ContactWorld> {
-    const world = new ContactWorld(watched, await pool.take(userCount))
+    const world = new ContactWorld(server, await pool.take(userCount))
     // Before anything happens, since a login takes so long that calls would not meet.
     await Promise.all(users.map((user) => world.session(user)))
     return world
@@ -447,6 +444,6 @@ describe.each(testBackends())('contacts on $name', (backend) => {
   })
 
   it('contacts: the integrity check finds no fault after the model', async () => {
-    expect(await integrityFaults(watched.server)).toEqual([])
+    expect(await integrityFaults(server)).toEqual([])
   })
 })

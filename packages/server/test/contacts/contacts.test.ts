@@ -1,6 +1,6 @@
 import type { RosterEntry } from '@hermod/protocol'
 import { anyBackend, type Json } from '@hermod/testkit'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerCode, expectCode } from '../support/answer-codes.js'
 import {
   accept,
@@ -26,7 +26,7 @@ import {
   updateContact,
 } from '../support/contacts.js'
 import { aGroup, memberIds } from '../support/groups/groups.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { ownServer } from '../support/in-process-server.js'
 import { integrityFaults, sendText, textTo } from '../support/messaging/messaging.js'
 import { recordedEvents } from '../support/messaging/recorded-events.js'
 
@@ -36,20 +36,15 @@ const huge = 9_223_372_036_854_775_807n
 const dayMs = 24 * 3_600_000
 
 describe.each(anyBackend())('contacts on $name', (backend) => {
-  let watched: InProcessServer
-  let server: InProcessServer
+  const server = ownServer(backend)
   let pool: PeoplePool
   let alice: Person
   let bob: Person
   let carol: Person
 
   beforeAll(async () => {
-    watched = await InProcessServer.start(backend)
-    server = watched.server
     pool = new PeoplePool(server, 150)
   })
-
-  afterAll(() => watched?.[Symbol.asyncDispose]())
 
   beforeEach(async () => {
     ;[alice, bob, carol] = (await people(3)) as [Person, Person, Person]
@@ -57,11 +52,11 @@ describe.each(anyBackend())('contacts on $name', (backend) => {
 
   const people = (count: number): Promise<Person[]> => pool.take(count)
 
-  const sql = (statement: string) => watched.sql.run(statement)
+  const sql = (statement: string) => server.sql.run(statement)
 
   /** What is recorded of what this user did, oldest first. */
   async function eventsBy({ id }: Person): Promise<Json[]> {
-    return (await recordedEvents(watched.sql, 'contact.'))
+    return (await recordedEvents(server.sql, 'contact.'))
       .filter(({ actor }) => actor === id)
       .map(({ kind, users, content }) => [kind, users, content])
   }

@@ -1,32 +1,26 @@
 /** Guesses of answers (rule D2) and of numbers (rule A2b) are slowed down. */
 import { type Answer, type Api, anyBackend, type Session } from '@hermod/testkit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { answerCode, expectCode } from '../support/answer-codes.js'
 import { apply, authModes, changeSettings, codes, mobileOf } from '../support/contacts.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { ownServer } from '../support/in-process-server.js'
 
 const answer = 'Blue'
 
 describe.each(anyBackend())('guesses on $name', (backend) => {
-  let server: InProcessServer
-
-  beforeAll(async () => {
-    server = await InProcessServer.start(backend, {
-      HERMOD_LOGIN_USER_FAILURES: '5',
-      HERMOD_LOGIN_ADDRESS_FAILURES: '20',
-      HERMOD_RATE_LIMIT: 'on',
-      HERMOD_USER_RATE: '100000',
-      HERMOD_USER_BURST: '100000',
-      HERMOD_ADDRESS_RATE: '100000',
-      HERMOD_ADDRESS_BURST: '100000',
-      HERMOD_APP_RATE: '100000',
-      HERMOD_APP_BURST: '100000',
-    })
+  const server = ownServer(backend, {
+    HERMOD_LOGIN_USER_FAILURES: '5',
+    HERMOD_LOGIN_ADDRESS_FAILURES: '20',
+    HERMOD_RATE_LIMIT: 'on',
+    HERMOD_USER_RATE: '100000',
+    HERMOD_USER_BURST: '100000',
+    HERMOD_ADDRESS_RATE: '100000',
+    HERMOD_ADDRESS_BURST: '100000',
+    HERMOD_APP_RATE: '100000',
+    HERMOD_APP_BURST: '100000',
   })
 
-  afterAll(async () => {
-    await server?.[Symbol.asyncDispose]()
-  })
+  afterAll(async () => {})
 
   const aUser = () => server.api.newSession()
 

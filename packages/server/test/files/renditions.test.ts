@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { UploadTicket } from '@hermod/protocol'
 import { anyBackend, type Session } from '@hermod/testkit'
 import sharp from 'sharp'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import { container, officeDocument, officeType } from '../support/files/documents.js'
 import {
@@ -20,7 +20,7 @@ import {
   withCredentials,
 } from '../support/files/files.js'
 import { gif, png as pngOf } from '../support/files/pictures.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { ownServer } from '../support/in-process-server.js'
 
 const dayMs = 24 * 3_600_000
 const limits = { HERMOD_RATE_LIMIT: 'on', HERMOD_USER_RATE: '1', HERMOD_USER_BURST: '10' }
@@ -32,19 +32,13 @@ function plain(width: number, height: number) {
 }
 
 describe.each(anyBackend())('renditions on $name', (backend) => {
-  let server: InProcessServer
+  const server = ownServer(backend, limits)
   let alice: Session
   let bob: Session
-
-  beforeAll(async () => {
-    server = await InProcessServer.start(backend, limits)
-  })
 
   beforeEach(async () => {
     ;[alice, bob] = [await server.api.newSession(), await server.api.newSession()]
   })
-
-  afterAll(() => server?.[Symbol.asyncDispose]())
 
   const blobOf = (url: string) => {
     const blobs = blobsIn(server.dataDir).filter((path) => path.includes(fileIdOf(url)))

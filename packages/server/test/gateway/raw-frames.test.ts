@@ -1,6 +1,6 @@
 /** Frames after RFC 6455, as bytes, and the bad ones among them. */
 import { anyBackend, type Backend, type Session } from '@hermod/testkit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import {
   clientFrame,
@@ -8,23 +8,16 @@ import {
   opcodes,
   RawGateway,
 } from '../support/gateway/raw-gateway.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { ownServer } from '../support/in-process-server.js'
 
 const { continuation, text, binary, close, ping, pong } = opcodes
 
-let server: InProcessServer
+const [backend] = anyBackend() as [Backend]
+const server = ownServer(backend, { HERMOD_CORS_ORIGINS: 'https://app.example' })
 let alice: Session
 
 beforeAll(async () => {
-  const [backend] = anyBackend()
-  server = await InProcessServer.start(backend as Backend, {
-    HERMOD_CORS_ORIGINS: 'https://app.example',
-  })
   alice = await server.api.newSession()
-})
-
-afterAll(async () => {
-  await server?.[Symbol.asyncDispose]()
 })
 
 const opened = () => RawGateway.opened(server.url, server.appId, alice)

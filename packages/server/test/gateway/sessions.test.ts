@@ -1,22 +1,17 @@
 /** Opening the sessions of the gateway, and calls on them. */
 import { type Backend, anyBackend, GatewayClient, type Session } from '@hermod/testkit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { answerCode, expectCode } from '../support/answer-codes.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { sharedServer } from '../support/in-process-server.js'
 import { textTo } from '../support/messaging/messaging.js'
 
 describe('sessions of the gateway', () => {
-  let server: InProcessServer
+  const [backend] = anyBackend() as [Backend]
+  const server = sharedServer(backend)
   let alice: Session
 
   beforeAll(async () => {
-    const [backend] = anyBackend()
-    server = await InProcessServer.start(backend as Backend)
     alice = await server.api.newSession()
-  })
-
-  afterAll(async () => {
-    await server?.[Symbol.asyncDispose]()
   })
 
   async function openedBy(session: Session, deviceGuid?: string): Promise<GatewayClient> {

@@ -1,6 +1,6 @@
 /** Rules F4b and F7: how others bring a user into groups, and what protects the user from it. */
 import { type Api, anyBackend, testBackends } from '@hermod/testkit'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { block, changeSettings, connect, type Person, registerPeople } from '../support/contacts.js'
 import {
   aGroup,
@@ -10,7 +10,7 @@ import {
   memberIds,
   outcomes,
 } from '../support/groups/groups.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { InProcessServer, ownServer } from '../support/in-process-server.js'
 
 /** The text of code 10006. */
 const blockedText = 'in the block list'
@@ -64,18 +64,12 @@ async function standing(owner: Caller, groupId: number, user: Person) {
 }
 
 describe.each(anyBackend())('additions to groups on $name', (backend) => {
-  let server: InProcessServer
+  const server = ownServer(backend)
   let owner: Caller
   let user: Caller
   let friend: Caller
 
-  beforeAll(async () => {
-    server = await InProcessServer.start(backend)
-  })
-
-  afterAll(async () => {
-    await server?.[Symbol.asyncDispose]()
-  })
+  afterAll(async () => {})
 
   beforeEach(async () => {
     ;[owner, user, friend] = (await callers(server, 3)) as [Caller, Caller, Caller]

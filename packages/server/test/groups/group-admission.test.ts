@@ -1,7 +1,7 @@
 /** Applications to groups and invitations, on both databases. */
 import type { GroupApplication } from '@hermod/protocol'
 import { type Answer, type Api, anyBackend } from '@hermod/testkit'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerCode, expectCode } from '../support/answer-codes.js'
 import { changeSettings, codes, PeoplePool, type Person } from '../support/contacts.js'
 import {
@@ -17,7 +17,7 @@ import {
   outcomes,
   types,
 } from '../support/groups/groups.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { sharedServer } from '../support/in-process-server.js'
 
 /** Positive and never issued. */
 const nobody = 1
@@ -28,7 +28,7 @@ const status = { pending: 0, agreed: 1, rejected: 2 } as const
 const kickedText = 'user was kicked too often and cannot join'
 
 describe.each(anyBackend())('coming into groups on $name', (backend) => {
-  let watched: InProcessServer
+  const server = sharedServer(backend)
   let admin: Api
   let pool: PeoplePool
   let owner: Person
@@ -37,13 +37,8 @@ describe.each(anyBackend())('coming into groups on $name', (backend) => {
   let guest: Person
 
   beforeAll(async () => {
-    watched = await InProcessServer.start(backend)
-    admin = watched.server.api.admin()
-    pool = new PeoplePool(watched.server, 120)
-  })
-
-  afterAll(async () => {
-    await watched?.[Symbol.asyncDispose]()
+    admin = server.api.admin()
+    pool = new PeoplePool(server, 120)
   })
 
   beforeEach(async () => {
@@ -97,10 +92,10 @@ describe.each(anyBackend())('coming into groups on $name', (backend) => {
   }
 
   const expire = (table: 'group_join_requests' | 'group_invitations', group_id: number) =>
-    watched.sql.run(`update ${table} set expires_at = 1 where group_id = ${group_id}`)
+    server.sql.run(`update ${table} set expires_at = 1 where group_id = ${group_id}`)
 
   async function events(group_id: number, ...kinds: string[]) {
-    return (await groupEventsOf(watched.sql, group_id)).filter(({ kind }) => kinds.includes(kind))
+    return (await groupEventsOf(server.sql, group_id)).filter(({ kind }) => kinds.includes(kind))
   }
 
   async function applicationStatus(group_id: number, { id }: Person): Promise<number | undefined> {
@@ -145,7 +140,7 @@ describe.each(anyBackend())('coming into groups on $name', (backend) => {
         reason: 'let me in',
         status: status.pending,
       })
-      const [row] = await watched.sql.run(
+      const [row] = await server.sql.run(
         `select created_at from group_join_requests where group_id = ${group_id}`,
       )
       expect(expired_time).toBe(Number(row?.created_at) + 7 * dayMs)
@@ -342,11 +337,9 @@ describe.each(anyBackend())('coming into groups on $name', (backend) => {
 
     it('keeps to how many groups a user may be in', async () => {
       const setLimit = (group_member_limit: number) =>
-        watched.server.api
-          .as(watched.server.operatorToken)
-          .succeed('POST', '/operator/v1/app/update', {
-            body: { app_id: watched.server.appId, settings: { group_member_limit } },
-          })
+        server.api.as(server.operatorToken).succeed('POST', '/operator/v1/app/update', {
+          body: { app_id: server.appId, settings: { group_member_limit } },
+        })
       const [first, second] = [await theGroup(), await theGroup()]
       await take(first, approvals.all)
       await take(second, approvals.all)
@@ -525,18 +518,15 @@ describe.each(anyBackend())('coming into groups on $name', (backend) => {
       const callers: [Api, number][] = [
         [guest.api, answerCode.group_admin_required],
         [member.api, answerCode.group_admin_required],
-        [watched.server.api.admin({ userId: member.id }), answerCode.group_admin_required],
-        [watched.server.api.admin({ groupId: other }), answerCode.no_permission],
+        [server.api.admin({ userId: member.id }), answerCode.group_admin_required],
+        [server.api.admin({ groupId: other }), answerCode.no_permission],
         [owner.api, answerCode.ok],
         [helper.api, answerCode.ok],
         [admin, answerCode.ok],
       ]
       const group_id = await theGroup()
-      callers.push([watched.server.api.admin({ groupId: group_id }), answerCode.ok])
-      callers.push([
-        watched.server.api.admin({ groupId: group_id, userId: member.id }),
-        answerCode.ok,
-      ])
+      callers.push([server.api.admin({ groupId: group_id }), answerCode.ok])
+      callers.push([server.api.admin({ groupId: group_id, userId: member.id }), answerCode.ok])
       const applicants = await people(callers.length)
       for (const [index, [api, expected]] of callers.entries()) {
         const applicant = applicants[index] as Person
@@ -559,11 +549,11 @@ describe.each(anyBackend())('coming into groups on $name', (backend) => {
           changeGroup('/group/destroy', group_id),
         ])
         expect([answerCode.ok, answerCode.group_not_found]).toContain(handled.code)
-        const rows = await watched.sql.run(
+        const rows = await server.sql.run(
           `select user_id from group_members where group_id = ${group_id} and user_id = ${guest.id}`,
         )
         expect(rows).toHaveLength(handled.code === answerCode.ok ? 1 : 0)
-        const [request] = await watched.sql.run(
+        const [request] = await server.sql.run(
           `select status from group_join_requests where group_id = ${group_id}`,
         )
         expect(request?.status).toBe(
@@ -617,10 +607,10 @@ describe.each(anyBackend())('coming into groups on $name', (backend) => {
       expect(await groupsSeenBy(applicant.api)).toEqual([])
       expect(await groupsSeenBy(guest.api)).toEqual([foreign])
       expect(await groupsSeenBy(admin)).toEqual([mine, other, foreign].toSorted())
-      expect(await groupsSeenBy(watched.server.api.admin({ groupId: other }))).toEqual([other])
-      expect(
-        await groupsSeenBy(watched.server.api.admin({ groupId: other, userId: guest.id })),
-      ).toEqual([other, foreign].toSorted())
+      expect(await groupsSeenBy(server.api.admin({ groupId: other }))).toEqual([other])
+      expect(await groupsSeenBy(server.api.admin({ groupId: other, userId: guest.id }))).toEqual(
+        [other, foreign].toSorted(),
+      )
       await changeGroup('/group/destroy', mine)
       expect(await groupsSeenBy(owner.api)).toEqual([other])
     })
@@ -643,13 +633,13 @@ describe.each(anyBackend())('coming into groups on $name', (backend) => {
       for (const each of applicants)
         for (const group_id of groups) expectSuccess(await apply(each, group_id))
       // Some at the same time, so that the IDs decide.
-      await watched.sql.run(
+      await server.sql.run(
         `update group_join_requests set created_at = 5 where applicant_id in (${applicants[0]?.id}, ${applicants[1]?.id})`,
       )
       const place = ({ group_id, applicant_id }: GroupApplication) => `${group_id}/${applicant_id}`
       const whole = (await list(owner.api, groups)).data.map(place)
       expect(whole).toHaveLength(10)
-      const rows = await watched.sql.run(
+      const rows = await server.sql.run(
         `select group_id, applicant_id from group_join_requests where group_id in (${groups}) order by created_at desc, group_id desc, applicant_id desc`,
       )
       expect(whole).toEqual(rows.map(({ group_id, applicant_id }) => `${group_id}/${applicant_id}`))
@@ -671,7 +661,7 @@ describe.each(anyBackend())('coming into groups on $name', (backend) => {
     it('has the newest change as its version', async () => {
       const group_id = await theGroup()
       expectSuccess(await apply(guest, group_id))
-      await watched.sql.run(
+      await server.sql.run(
         `update group_join_requests set updated_at = 5 where group_id = ${group_id}`,
       )
       expect((await list(owner.api, [group_id])).envelope.version).toBe(5)
@@ -681,7 +671,7 @@ describe.each(anyBackend())('coming into groups on $name', (backend) => {
     })
 
     it('takes 10,000 groups, and holds at most 500 applications a page', async () => {
-      const { sql } = watched
+      const { sql } = server
       const group_id = await theGroup()
       const first = 1_001
       const [columns, values] = [
@@ -697,7 +687,7 @@ describe.each(anyBackend())('coming into groups on $name', (backend) => {
       await sql.run(`${each} insert into group_members (app_id, group_id, user_id, role, joined_at)
           select app_id, i, user_id, role, joined_at from group_members cross join n where group_id = ${group_id}`)
       await sql.run(
-        `${each} insert into group_join_requests (${columns}) select '${watched.server.appId}', i, ${guest.id}, ${values} from n`,
+        `${each} insert into group_join_requests (${columns}) select '${server.appId}', i, ${guest.id}, ${values} from n`,
       )
       const groups = [...Array.from({ length: 9_999 }, (_, index) => first + index), group_id]
       for (const api of [owner.api, admin]) {
@@ -770,7 +760,7 @@ describe.each(anyBackend())('coming into groups on $name', (backend) => {
       expect(await members(group_id)).toEqual([owner.id, helper.id, member.id, sure.id].toSorted())
       const [received, ...more] = await groupInvitations(asked.api)
       expect(more).toEqual([])
-      const [row] = await watched.sql.run(
+      const [row] = await server.sql.run(
         `select * from group_invitations where group_id = ${group_id}`,
       )
       expect(received).toEqual({
@@ -798,8 +788,8 @@ describe.each(anyBackend())('coming into groups on $name', (backend) => {
         member.api,
         other.api,
         admin,
-        watched.server.api.admin({ groupId: group_id }),
-        watched.server.api.admin({ groupId: group_id, userId: other.id }),
+        server.api.admin({ groupId: group_id }),
+        server.api.admin({ groupId: group_id, userId: other.id }),
       ]
       const inviting = async () => {
         const answers: Answer[] = []
@@ -1109,7 +1099,7 @@ describe.each(anyBackend())('coming into groups on $name', (backend) => {
         expect(await invitationStatus(group_id, invited)).toBe(
           accepted.code === answerCode.ok ? status.agreed : status.pending,
         )
-        const rows = await watched.sql.run(
+        const rows = await server.sql.run(
           `select user_id from group_members where group_id = ${group_id} and user_id = ${invited.id}`,
         )
         expect(rows).toHaveLength(accepted.code === answerCode.ok ? 1 : 0)
@@ -1142,10 +1132,10 @@ describe.each(anyBackend())('coming into groups on $name', (backend) => {
       for (let count = 0; count < 5; count++) groups.push(await aGroup(owner))
       for (const group_id of groups) expectSuccess(await invite(owner.api, group_id, [invited]))
       expectSuccess(await invite(owner.api, groups[0] as number, [other]))
-      await watched.sql.run(
+      await server.sql.run(
         `update group_invitations set created_at = 5 where group_id in (${groups.slice(0, 3)})`,
       )
-      const rows = await watched.sql.run(
+      const rows = await server.sql.run(
         `select group_id from group_invitations where invitee_id = ${invited.id} order by created_at desc, group_id desc`,
       )
       const newestFirst = rows.map(({ group_id }) => group_id)
@@ -1190,7 +1180,7 @@ describe.each(anyBackend())('coming into groups on $name', (backend) => {
       })
       const group_id = await theGroup()
       expectSuccess(await invite(owner.api, group_id, [invited]))
-      await watched.sql.run(
+      await server.sql.run(
         `update group_invitations set updated_at = 5 where group_id = ${group_id}`,
       )
       expect((await list()).version).toBe(5)

@@ -2,7 +2,7 @@
 import type { Announcement } from '@hermod/protocol'
 import type { Answer, Api } from '@hermod/testkit'
 import { anyBackend } from '@hermod/testkit'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerCode, expectCode } from '../support/answer-codes.js'
 import { codes, type Person, registerPeople } from '../support/contacts.js'
 import {
@@ -12,7 +12,7 @@ import {
   groupEventsOf,
   groupQuery,
 } from '../support/groups/groups.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { sharedServer } from '../support/in-process-server.js'
 
 const succeeded = 200
 const keptPerGroup = 500
@@ -29,7 +29,7 @@ const farId = 2n ** 63n - 1n
 type Id = number | bigint | string | undefined
 
 describe.each(anyBackend())('announcements on $name', (backend) => {
-  let watched: InProcessServer
+  const server = sharedServer(backend)
   let owner: Person
   let admin: Person
   let member: Person
@@ -37,17 +37,12 @@ describe.each(anyBackend())('announcements on $name', (backend) => {
   let group_id: number
 
   beforeAll(async () => {
-    watched = await InProcessServer.start(backend)
-    ;[owner, admin, member, outsider] = (await registerPeople(watched.server, 4)) as [
+    ;[owner, admin, member, outsider] = (await registerPeople(server, 4)) as [
       Person,
       Person,
       Person,
       Person,
     ]
-  })
-
-  afterAll(async () => {
-    await watched?.[Symbol.asyncDispose]()
   })
 
   beforeEach(async () => {
@@ -68,7 +63,7 @@ describe.each(anyBackend())('announcements on $name', (backend) => {
   }
 
   const told = async () =>
-    (await groupEventsOf(watched.sql, group_id)).filter(
+    (await groupEventsOf(server.sql, group_id)).filter(
       ({ kind }) => kind === 'announcement_updated',
     )
 
@@ -174,7 +169,7 @@ describe.each(anyBackend())('announcements on $name', (backend) => {
       answerCode.member_required,
       answerCode.group_admin_required,
     ])
-    const { api } = watched.server
+    const { api } = server
     const publisher = async (caller: Api) => (await published(caller)).author
     expect(await publisher(owner.api)).toBe(owner.id)
     expect(await publisher(admin.api)).toBe(admin.id)
@@ -261,12 +256,10 @@ describe.each(anyBackend())('announcements on $name', (backend) => {
   it('give way to newer ones beyond 500', async () => {
     const values = Array.from(
       { length: keptPerGroup },
-      (_, index) => `('${watched.server.appId}', ${group_id}, ${index + 1}, 0, 't', 'c', 1)`,
+      (_, index) => `('${server.appId}', ${group_id}, ${index + 1}, 0, 't', 'c', 1)`,
     )
     const columns = 'app_id, group_id, announcement_id, author_id, title, content, created_at'
-    await watched.sql.run(
-      `insert into group_announcements (${columns}) values ${values.join(', ')}`,
-    )
+    await server.sql.run(`insert into group_announcements (${columns}) values ${values.join(', ')}`)
     const newest = await published(owner.api, 'newest')
     const list = await announcements(owner.api, group_id)
     expect(list).toHaveLength(keptPerGroup)
@@ -276,8 +269,8 @@ describe.each(anyBackend())('announcements on $name', (backend) => {
 
   it('are newer than any before, whatever the clock of the one who published that says', async () => {
     const tomorrow = 2 ** 52
-    const values = `('${watched.server.appId}', ${group_id}, ${tomorrow}, 0, 't', 'c', 1)`
-    await watched.sql.run(
+    const values = `('${server.appId}', ${group_id}, ${tomorrow}, 0, 't', 'c', 1)`
+    await server.sql.run(
       `insert into group_announcements (app_id, group_id, announcement_id, author_id, title, content, created_at) values ${values}`,
     )
     const newest = await published(owner.api)

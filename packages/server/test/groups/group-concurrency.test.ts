@@ -20,7 +20,7 @@ import {
   memberIds,
   outcomes,
 } from '../support/groups/groups.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { ownServer } from '../support/in-process-server.js'
 import { acknowledge, integrityFaults } from '../support/messaging/messaging.js'
 
 const timeoutMs = 240_000
@@ -33,7 +33,7 @@ const alreadyMember = [answerCode.already_group_member, 'user is already a membe
 
 for (const backend of parallelBackend('durable')) {
   describe(`groups in a storm on ${backend.name}`, { timeout: timeoutMs }, () => {
-    let watched: InProcessServer
+    const server = ownServer(backend)
     let storms: GroupStorms
     let admin: Api
     let people: readonly Person[]
@@ -43,15 +43,13 @@ for (const backend of parallelBackend('durable')) {
     let dave: Person
 
     beforeAll(async () => {
-      watched = await InProcessServer.start(backend)
-      storms = await GroupStorms.on(watched)
+      storms = await GroupStorms.on(server)
       ;({ admin, people } = storms)
       ;[owner, bob, carol, dave] = people as [Person, Person, Person, Person]
     })
 
     afterAll(async () => {
       console.info(`group storms on ${backend.name}: ${storms?.report()}`)
-      await watched?.[Symbol.asyncDispose]()
     })
 
     const setCapacity = (group: number, value: number) =>
@@ -90,10 +88,10 @@ for (const backend of parallelBackend('durable')) {
       ['the total of group', 'update groups set member_count = 3'],
     ])('the checks see %s', async (what, statement) => {
       const { group } = await storms.anOpenGroup(owner, { members: [bob] })
-      await watched.sql.run(`${statement} where group_id = ${group}`)
-      const found = await new GroupWatch(watched).faults([group], [owner, bob])
+      await server.sql.run(`${statement} where group_id = ${group}`)
+      const found = await new GroupWatch(server).faults([group], [owner, bob])
       for (const table of ['groups', 'group_members', 'group_blocks'])
-        await watched.sql.run(`delete from ${table} where group_id = ${group}`)
+        await server.sql.run(`delete from ${table} where group_id = ${group}`)
       expect(found.join('\n')).toContain(what)
     })
 
@@ -152,7 +150,7 @@ for (const backend of parallelBackend('durable')) {
         const refusals = answers.map(refusalOf).filter((refusal) => refusal !== null)
         expect(refusals).toHaveLength(answers.length - 1)
         for (const refusal of refusals) expect(alreadyMember).toContain(refusal)
-        const joined = (await groupEventsOf(watched.sql, open.group)).filter(
+        const joined = (await groupEventsOf(server.sql, open.group)).filter(
           ({ kind }) => kind === 'joined',
         )
         expect(joined.map(({ users }) => users)).toEqual([[bob.id]])
@@ -309,7 +307,7 @@ for (const backend of parallelBackend('durable')) {
         await groupCall(carol.api, '/group/apply', group)
         const handle = (api: Api, approval: boolean) => () =>
           groupCall(api, '/group/apply/handle', group, { user_id: carol.id, approval })
-        const adminOfGroup = watched.server.api.admin({ groupId: group })
+        const adminOfGroup = server.api.admin({ groupId: group })
         const answers = await storms.atOnce(
           handle(owner.api, true),
           handle(bob.api, false),
@@ -324,7 +322,7 @@ for (const backend of parallelBackend('durable')) {
         ])
         const isApproved = answers.findIndex(hasSucceeded) % 2 === 0
         expect((await memberIds(admin, group)).includes(carol.id)).toBe(isApproved)
-        const told = (await groupEventsOf(watched.sql, group)).filter(({ kind }) =>
+        const told = (await groupEventsOf(server.sql, group)).filter(({ kind }) =>
           kind.startsWith('request_'),
         )
         expect(told.map(({ kind }) => kind)).toEqual([
@@ -337,13 +335,7 @@ for (const backend of parallelBackend('durable')) {
     it('users who are kicked and fetched back by many at once are in or out', async () => {
       await storms.everyRound(async () => {
         const { group } = await storms.anOpenGroup(owner, { admins: [bob, carol] })
-        const callers = [
-          owner.api,
-          bob.api,
-          carol.api,
-          admin,
-          watched.server.api.admin({ groupId: group }),
-        ]
+        const callers = [owner.api, bob.api, carol.api, admin, server.api.admin({ groupId: group })]
         const calls = Array.from({ length: 24 }, (_, index) => {
           const path = index % 2 === 0 ? '/group/admin/member_join' : '/group/kick'
           const [api, user_list] = [
@@ -358,7 +350,6 @@ for (const backend of parallelBackend('durable')) {
     })
 
     it('the limit of groups that a user owns holds, whether they are made or taken over', async () => {
-      const { server } = watched
       const limit = 3
       const setLimit = (group_owner_limit: number) =>
         server.api.as(server.operatorToken).succeed('POST', '/operator/v1/app/update', {
@@ -391,7 +382,7 @@ for (const backend of parallelBackend('durable')) {
 
     it('nothing is left of users who are deleted in the midst of it all, and their groups go on', async () => {
       await storms.everyRound(async () => {
-        const [alice, ben, cleo, dora] = (await registerPeople(watched.server, 4)) as [
+        const [alice, ben, cleo, dora] = (await registerPeople(server, 4)) as [
           Person,
           Person,
           Person,
@@ -460,17 +451,11 @@ for (const backend of parallelBackend('durable')) {
 /** PostgreSQL alone has locks of rows that could keep the wrong ones waiting. */
 function describeLocks(backend: Backend): void {
   describe('groups whose rows are locked on postgres', { timeout: timeoutMs }, () => {
-    let watched: InProcessServer
-    let server: InProcessServer
+    const server = ownServer(backend)
 
-    beforeAll(async () => {
-      watched = await InProcessServer.start(backend)
-      server = watched.server
-    })
+    beforeAll(async () => {})
 
-    afterAll(() => watched?.[Symbol.asyncDispose]())
-
-    const open = () => openSql(watched.place)
+    const open = () => openSql(server.place)
 
     /** How many of the other connections to the database satisfy it. */
     async function countOthers(sql: Sql, condition = 'true'): Promise<number> {
@@ -491,7 +476,7 @@ function describeLocks(backend: Backend): void {
           body: { user_id: victim.id, password: 'correct horse', device_guid },
         })
       await login('known phone')
-      const watch = watched.sql
+      const watch = server.sql
       await using holder = await open()
       await holder.run('begin')
       await holder.run(`select group_id from groups where group_id = ${group} for update`)
@@ -545,7 +530,7 @@ function describeLocks(backend: Backend): void {
       expect(await integrityFaults(server)).toEqual([])
       // Connections that end have reported all their deadlocks.
       await server.stop()
-      const watch = watched.sql
+      const watch = server.sql
       const deadlocks = async () => {
         const areGone = async () => (await countOthers(watch)) === 0
         await waitFor(areGone, { what: 'the end of all other connections', timeoutMs: 15_000 })

@@ -1,11 +1,11 @@
 /** Files that are shared in groups, on both databases. */
 import type { SharedFile } from '@hermod/protocol'
 import { type Answer, type Api, anyBackend } from '@hermod/testkit'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerCode, expectCode } from '../support/answer-codes.js'
 import { codes, type Person, registerPeople } from '../support/contacts.js'
 import { aGroup, groupCall, groupEventsOf, groupQuery } from '../support/groups/groups.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { sharedServer } from '../support/in-process-server.js'
 
 const succeeded = 200
 const filesPerGroup = 1_000
@@ -30,7 +30,7 @@ const farId = 2n ** 63n - 1n
 type Id = number | bigint | string | undefined
 
 describe.each(anyBackend())('shared files on $name', (backend) => {
-  let watched: InProcessServer
+  const server = sharedServer(backend)
   let owner: Person
   let admin: Person
   let member: Person
@@ -39,18 +39,13 @@ describe.each(anyBackend())('shared files on $name', (backend) => {
   let group_id: number
 
   beforeAll(async () => {
-    watched = await InProcessServer.start(backend)
-    ;[owner, admin, member, other, outsider] = (await registerPeople(watched.server, 5)) as [
+    ;[owner, admin, member, other, outsider] = (await registerPeople(server, 5)) as [
       Person,
       Person,
       Person,
       Person,
       Person,
     ]
-  })
-
-  afterAll(async () => {
-    await watched?.[Symbol.asyncDispose]()
   })
 
   beforeEach(async () => {
@@ -78,7 +73,7 @@ describe.each(anyBackend())('shared files on $name', (backend) => {
     (await api.succeed('GET', paths.list, { query: { group_id } })).data
 
   const told = async () =>
-    (await groupEventsOf(watched.sql, group_id))
+    (await groupEventsOf(server.sql, group_id))
       .filter(({ kind }) => kind.startsWith('file_'))
       .map(({ kind, actor, users, content }) => [kind, actor, users, JSON.parse(content)])
 
@@ -161,7 +156,7 @@ describe.each(anyBackend())('shared files on $name', (backend) => {
 
   it('stay as they are when they get the name that they have', async () => {
     const file = await shared(member.api)
-    await watched.sql.run(`update group_files set updated_at = 1 where file_id = ${file.file_id}`)
+    await server.sql.run(`update group_files set updated_at = 1 where file_id = ${file.file_id}`)
     expect((await rename(member.api, file.file_id, file.name)).code).toBe(succeeded)
     expect((await read(member.api, file.file_id)).data).toEqual({ ...file, updated_at: 1 })
     expect(await told()).toHaveLength(1)
@@ -225,7 +220,7 @@ describe.each(anyBackend())('shared files on $name', (backend) => {
   })
 
   it('take an Admin token for what its headers make of it', async () => {
-    const { api } = watched.server
+    const { api } = server
     const elsewhere = await aGroup(owner)
     const file = await shared(member.api)
     expect((await shared(api.admin())).uploader).toBe(system)
@@ -363,10 +358,9 @@ describe.each(anyBackend())('shared files on $name', (backend) => {
   it('are at most 1000 in a group, also when they are shared at once', async () => {
     const columns =
       'app_id, group_id, file_id, uploader_id, name, size, type, url, created_at, updated_at'
-    const row = (id: number) =>
-      `('${watched.server.appId}', ${group_id}, ${id}, 0, 'n', 1, '', '/', 1, 1)`
+    const row = (id: number) => `('${server.appId}', ${group_id}, ${id}, 0, 'n', 1, '', '/', 1, 1)`
     const rows = Array.from({ length: filesPerGroup - 2 }, (_, index) => row(index + 1))
-    await watched.sql.run(`insert into group_files (${columns}) values ${rows.join(', ')}`)
+    await server.sql.run(`insert into group_files (${columns}) values ${rows.join(', ')}`)
     const answers = await Promise.all(
       Array.from({ length: 6 }, (_, index) => share([member, other][index % 2]?.api as Api)),
     )

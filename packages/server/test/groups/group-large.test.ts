@@ -4,7 +4,7 @@
  */
 import type { GroupMember } from '@hermod/protocol'
 import { type Api, parallelBackend } from '@hermod/testkit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import { type Person, registerPeople } from '../support/contacts.js'
 import { GroupWatch } from '../support/groups/group-invariants.js'
@@ -15,7 +15,7 @@ import {
   groupInfo,
   groupMembers,
 } from '../support/groups/groups.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { type InProcessServer, ownServer } from '../support/in-process-server.js'
 
 const memberCount = 5_000
 const listLength = 500
@@ -24,7 +24,7 @@ const timeoutMs = 240_000
 
 for (const backend of parallelBackend()) {
   describe(`a group of ${memberCount} on ${backend.name}`, { timeout: timeoutMs }, () => {
-    let watched: InProcessServer
+    const server = ownServer(backend)
     let owner: Person
     let group: number
     /** In ascending order, without the owner; the second half joins and leaves in a test. */
@@ -32,8 +32,6 @@ for (const backend of parallelBackend()) {
     let outsiders: number[]
 
     beforeAll(async () => {
-      watched = await InProcessServer.start(backend)
-      const { server } = watched
       const [first] = await registerPeople(server, 1)
       if (!first) throw new Error('nobody')
       owner = first
@@ -46,10 +44,6 @@ for (const backend of parallelBackend()) {
       )
       await add(userIds)
     }, timeoutMs)
-
-    afterAll(async () => {
-      await watched?.[Symbol.asyncDispose]()
-    })
 
     async function inLists(path: string, ids: readonly number[]): Promise<void> {
       for (let start = 0; start < ids.length; start += listLength)
@@ -128,7 +122,7 @@ for (const backend of parallelBackend()) {
     })
 
     it('large group: its counts and lists agree after all tests', async () => {
-      expect(await new GroupWatch(watched).faults([], [owner])).toEqual([])
+      expect(await new GroupWatch(server).faults([], [owner])).toEqual([])
       expect((await groupInfo(owner.api, group)).count).toBe(memberCount)
     })
   })

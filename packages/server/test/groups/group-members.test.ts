@@ -4,7 +4,7 @@
  */
 import type { BlacklistEntry, GroupMember, GroupMemberInfo } from '@hermod/protocol'
 import { type Answer, type Api, anyBackend } from '@hermod/testkit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { answerCode, expectCode } from '../support/answer-codes.js'
 import { changeSettings, codes, type Person, registerPeople } from '../support/contacts.js'
 import {
@@ -21,7 +21,7 @@ import {
   roles,
   types,
 } from '../support/groups/groups.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { sharedServer } from '../support/in-process-server.js'
 import { syncPage } from '../support/messaging/sync-client.js'
 
 const success = 200
@@ -76,17 +76,11 @@ const leave = (api: Api, group_id: number) =>
   api.call('POST', '/group/leave', { query: { group_id } })
 
 describe.each(anyBackend())('members of groups on $name', (backend) => {
-  let watched: InProcessServer
+  const server = sharedServer(backend)
 
-  beforeAll(async () => {
-    watched = await InProcessServer.start(backend)
-  })
+  afterAll(async () => {})
 
-  afterAll(async () => {
-    await watched?.[Symbol.asyncDispose]()
-  })
-
-  const events = (group_id: number) => groupEventsOf(watched.sql, group_id)
+  const events = (group_id: number) => groupEventsOf(server.sql, group_id)
   const kinds = async (group_id: number) => (await events(group_id)).map(({ kind }) => kind)
 
   /** The events from now on, without those before. */
@@ -97,7 +91,7 @@ describe.each(anyBackend())('members of groups on $name', (backend) => {
 
   /** A group with an owner, two admins and two members; and two users who are none. */
   async function cast(more: object = {}) {
-    const people = await registerPeople(watched.server, 7)
+    const people = await registerPeople(server, 7)
     const [owner, admin, otherAdmin, member, otherMember, outsider, otherOutsider] = people as [
       Person,
       Person,
@@ -149,7 +143,7 @@ describe.each(anyBackend())('members of groups on $name', (backend) => {
 
   /** All ways to call about the group of the cast, by their role. */
   function callers({ owner, admin, member, outsider, group_id }: Awaited<ReturnType<typeof cast>>) {
-    const { api } = watched.server
+    const { api } = server
     return {
       owners: [owner.api, api.admin(), api.admin({ userId: owner.id, groupId: group_id })],
       admins: [
@@ -232,8 +226,8 @@ describe.each(anyBackend())('members of groups on $name', (backend) => {
     it('are at most 500, also when they are appointed at once', async () => {
       const { group_id, owner, member, otherMember, admin, otherAdmin } = await cast()
       const columns = 'app_id, group_id, user_id, role, joined_at'
-      const row = (id: number) => `('${watched.server.appId}', ${group_id}, ${id}, 1, 1)`
-      await watched.sql.run(
+      const row = (id: number) => `('${server.appId}', ${group_id}, ${id}, 1, 1)`
+      await server.sql.run(
         `insert into group_members (${columns}) values ${Array.from({ length: 497 }, (_, id) => row(id + 1)).join(', ')}`,
       )
       const answers = await Promise.all([
@@ -250,7 +244,7 @@ describe.each(anyBackend())('members of groups on $name', (backend) => {
       expectSuccess(await appoint(owner.api, group_id, member, otherMember))
     })
 
-    const outsiderView = () => watched.server.api.admin()
+    const outsiderView = () => server.api.admin()
 
     it('have their rights at once, and lose them at once', async () => {
       const { group_id, owner, member, otherMember } = await cast()
@@ -307,7 +301,7 @@ describe.each(anyBackend())('members of groups on $name', (backend) => {
           )
         await expectCode(groupQuery(api, '/group/blocked_list', group_id), 'group_admin_required')
       }
-      const otherHeader = watched.server.api.admin({ groupId: group_id + 1 })
+      const otherHeader = server.api.admin({ groupId: group_id + 1 })
       for (const path of moderating)
         expect((await act(path)(otherHeader, group_id, otherMember)).code, path).toBe(
           answerCode.no_permission,
@@ -320,14 +314,14 @@ describe.each(anyBackend())('members of groups on $name', (backend) => {
         for (const path of ['/group/block', '/group/unblock', '/group/admin/member_join'])
           expectSuccess(await act(path)(api, group_id, otherMember))
       }
-      for (const api of [owner.api, admin.api, watched.server.api.admin()])
+      for (const api of [owner.api, admin.api, server.api.admin()])
         expect((await groupQuery(api, '/group/blocked_list', group_id)).code).toBe(success)
     })
 
     it('acts on those of a lower role only, and never on oneself', async () => {
       const people = await cast()
       const { group_id, owner, admin, otherAdmin, member, outsider } = people
-      const { api } = watched.server
+      const { api } = server
       const everybody = [owner, admin, otherAdmin, member]
       const refused = {
         [owner.id]: reasons.noPermission,
@@ -375,7 +369,7 @@ describe.each(anyBackend())('members of groups on $name', (backend) => {
       const { group_id, admin, member } = await cast()
       const told = await since(group_id)
       expectSuccess(await ban(admin.api, group_id, member))
-      expectSuccess(await unban(watched.server.api.admin(), group_id, member))
+      expectSuccess(await unban(server.api.admin(), group_id, member))
       expect((await told()).map(({ kind, actor }) => [kind, actor])).toEqual([
         ['banned', admin.id],
         ['unbanned', 0],
@@ -429,7 +423,7 @@ describe.each(anyBackend())('members of groups on $name', (backend) => {
 
     it('stops sending at once and not reading, until it ends or the member is made an admin', async () => {
       const { group_id, owner } = await cast()
-      const session = await watched.server.api.newSession()
+      const session = await server.api.newSession()
       expectSuccess(await add(owner.api, group_id, session))
       const send = async () => {
         const body = { type: 2, content_type: 0, targets: [group_id], content: 'hello' }
@@ -471,7 +465,7 @@ describe.each(anyBackend())('members of groups on $name', (backend) => {
     it('that has passed is none', async () => {
       const { group_id, owner, admin, member, otherMember } = await cast()
       expectSuccess(await ban(admin.api, group_id, member, otherMember))
-      await watched.sql.run(
+      await server.sql.run(
         `update group_members set ban_expires_at = 1 where group_id = ${group_id} and user_id = ${member.id}`,
       )
       const told = await since(group_id)
@@ -566,7 +560,7 @@ describe.each(anyBackend())('members of groups on $name', (backend) => {
   describe('the block list', () => {
     it('removes members and keeps everybody on it out', async () => {
       const { group_id, owner, admin, member, outsider } = await cast()
-      const deleted = await watched.server.api.newSession()
+      const deleted = await server.api.newSession()
       await deleted.api.succeed('POST', '/user/delete', { body: { password: deleted.password } })
       const told = await since(group_id)
       const blocked = await block(
@@ -642,15 +636,15 @@ describe.each(anyBackend())('members of groups on $name', (backend) => {
         await changeSettings(each, { group_confirm: true })
       const group_id = await aGroup(owner, { more: { user_list: [outsider.id, otherOutsider.id] } })
       const app = (
-        await watched.sql.run(`select app_id from groups where group_id = ${group_id}`)
+        await server.sql.run(`select app_id from groups where group_id = ${group_id}`)
       )[0]?.app_id
-      await watched.sql.run(
+      await server.sql.run(
         `insert into group_join_requests (app_id, group_id, applicant_id, reason, status, created_at, expires_at, updated_at)
            values ('${app}', ${group_id}, ${member.id}, '', 0, 1, 9000000000000, 1)`,
       )
-      await watched.sql.run(`update groups set join_request_count = 1 where group_id = ${group_id}`)
+      await server.sql.run(`update groups set join_request_count = 1 where group_id = ${group_id}`)
       expectSuccess(await block(owner.api, group_id, outsider, member))
-      const invitations = await watched.sql.run(
+      const invitations = await server.sql.run(
         `select invitee_id, status, expires_at from group_invitations where group_id = ${group_id}`,
       )
       // Nobody rejected them: they end now, and the other one goes on.
@@ -662,7 +656,7 @@ describe.each(anyBackend())('members of groups on $name', (backend) => {
         [outsider.id]: [0, false],
         [otherOutsider.id]: [0, true],
       })
-      const requests = await watched.sql.run(
+      const requests = await server.sql.run(
         `select status, expires_at from group_join_requests where group_id = ${group_id}`,
       )
       expect(requests.map(isOpen)).toEqual([[0, false]])
@@ -671,7 +665,7 @@ describe.each(anyBackend())('members of groups on $name', (backend) => {
 
     it('is listed with instants as text, by user ID and a page at a time', async () => {
       const { group_id, owner } = await cast()
-      const strangers = await registerPeople(watched.server, 25)
+      const strangers = await registerPeople(server, 25)
       const ids = strangers.map(({ id }) => id)
       expectSuccess(await block(owner.api, group_id, ...[...strangers].reverse()))
       const list = await blockList(owner.api, group_id, 10)
@@ -687,10 +681,7 @@ describe.each(anyBackend())('members of groups on $name', (backend) => {
     })
 
     it('takes 500 users at once, members and others', async () => {
-      const [owner, ...others] = (await registerPeople(watched.server, 501)) as [
-        Person,
-        ...Person[],
-      ]
+      const [owner, ...others] = (await registerPeople(server, 501)) as [Person, ...Person[]]
       const group_id = await aGroup(owner, { members: others.slice(0, 250) })
       expectSuccess(await block(owner.api, group_id, ...others))
       expect(await memberIds(owner.api, group_id)).toEqual([owner.id])
@@ -732,7 +723,7 @@ describe.each(anyBackend())('members of groups on $name', (backend) => {
       })
       expect(await infoOf(owner.api, group_id, member, otherMember)).toEqual([])
       expect((await groupInfo(owner.api, group_id)).count).toBe(3)
-      expect((await groupInfo(watched.server.api.admin(), group_id)).count).toBe(3)
+      expect((await groupInfo(server.api.admin(), group_id)).count).toBe(3)
       expect(await told()).toEqual([
         { kind: 'kicked', actor: admin.id, users: [otherMember.id, member.id], content: '' },
       ])
@@ -752,9 +743,7 @@ describe.each(anyBackend())('members of groups on $name', (backend) => {
       await expectCode(leave(member.api, group_id), 'not_group_member')
       await expectCode(leave(outsider.api, group_id), 'not_group_member')
       await expectCode(leave(owner.api, group_id), 'owner_cannot_leave')
-      expect((await leave(watched.server.api.admin(), group_id)).envelope.message).toContain(
-        'user_id',
-      )
+      expect((await leave(server.api.admin(), group_id)).envelope.message).toContain('user_id')
       expect((await groupInfo(owner.api, group_id)).count).toBe(3)
       expect(await told()).toEqual([
         { kind: 'left', actor: member.id, users: [member.id], content: '' },
@@ -815,7 +804,7 @@ describe.each(anyBackend())('members of groups on $name', (backend) => {
     })
 
     it('show every member once, by user ID, whatever the length of a page', async () => {
-      const [owner, ...others] = (await registerPeople(watched.server, 23)) as [Person, ...Person[]]
+      const [owner, ...others] = (await registerPeople(server, 23)) as [Person, ...Person[]]
       const group_id = await aGroup(owner, { members: [...others].reverse() })
       const ids = [owner, ...others].map(({ id }) => id).sort((a, b) => a - b)
       for (const limit of [1, 5, 22, 23, 24, 5_000, undefined]) {
@@ -981,7 +970,7 @@ describe.each(anyBackend())('members of groups on $name', (backend) => {
 
     it('hide the names of others from ordinary members where the group and the application say so', async () => {
       const { group_id, owner, admin, member, otherMember } = await cast()
-      await watched.sql.run(
+      await server.sql.run(
         `update group_members set display_name = case when user_id = ${member.id} then 'me' else 'other' end where group_id = ${group_id}`,
       )
       const namesSeenBy = async (api: Api) => {
@@ -1002,8 +991,7 @@ describe.each(anyBackend())('members of groups on $name', (backend) => {
       }
       const all = ['others: other', 'self: me']
       const hide = (on: number) =>
-        watched.sql.run(`update groups set hide_member_info = ${on} where group_id = ${group_id}`)
-      const { server } = watched
+        server.sql.run(`update groups set hide_member_info = ${on} where group_id = ${group_id}`)
       const allow = (hide_member_info: boolean) =>
         server.api.as(server.operatorToken).succeed('POST', '/operator/v1/app/update', {
           body: { app_id: server.api.options.appId, settings: { hide_member_info } },
@@ -1049,14 +1037,14 @@ describe.each(anyBackend())('members of groups on $name', (backend) => {
     it('kick one member once', async () => {
       const { group_id, owner, admin, otherAdmin, member } = await cast()
       const told = await since(group_id)
-      const apis = [owner.api, admin.api, otherAdmin.api, watched.server.api.admin()]
+      const apis = [owner.api, admin.api, otherAdmin.api, server.api.admin()]
       const answers = await Promise.all(apis.map((api) => kick(api, group_id, member)))
       const results = answers.map((each) => outcomes(each)[member.id])
       expect(results.filter((result) => result === null)).toHaveLength(1)
       expect(results.filter((result) => result === reasons.notMember)).toHaveLength(3)
       expect((await told()).map(({ kind }) => kind)).toEqual(['kicked'])
       expect((await groupInfo(owner.api, group_id)).count).toBe(4)
-      const [removal] = await watched.sql.run(
+      const [removal] = await server.sql.run(
         `select kicks from group_removals where group_id = ${group_id} and user_id = ${member.id}`,
       )
       expect(removal?.kicks).toBe(1)
@@ -1106,9 +1094,9 @@ describe.each(anyBackend())('members of groups on $name', (backend) => {
 
     it('fill a group up to its capacity and no further', async () => {
       const { group_id, owner, admin, otherAdmin } = await cast()
-      const strangers = await registerPeople(watched.server, 30)
-      await watched.sql.run(`update groups set capacity = 15 where group_id = ${group_id}`)
-      const apis = [owner.api, admin.api, otherAdmin.api, watched.server.api.admin()]
+      const strangers = await registerPeople(server, 30)
+      await server.sql.run(`update groups set capacity = 15 where group_id = ${group_id}`)
+      const apis = [owner.api, admin.api, otherAdmin.api, server.api.admin()]
       const calls = strangers.flatMap((stranger, index) => {
         const next = strangers[(index + 1) % strangers.length] ?? stranger
         return [add(apis[index % 4] ?? owner.api, group_id, stranger, next)]
@@ -1141,7 +1129,7 @@ describe.each(anyBackend())('members of groups on $name', (backend) => {
     })
 
     it('settle crossing lists of the same users', async () => {
-      const [owner, ...others] = (await registerPeople(watched.server, 41)) as [Person, ...Person[]]
+      const [owner, ...others] = (await registerPeople(server, 41)) as [Person, ...Person[]]
       const group_id = await aGroup(owner, { members: others })
       const backwards = [...others].reverse()
       const calls = Array.from({ length: 8 }, (_, index) => {
@@ -1158,7 +1146,7 @@ describe.each(anyBackend())('members of groups on $name', (backend) => {
 
   it('cannot be reached in a group that is unknown or dissolved', async () => {
     const { group_id, owner, member } = await cast()
-    await watched.sql.run(`update groups set status = 1 where group_id = ${group_id}`)
+    await server.sql.run(`update groups set status = 1 where group_id = ${group_id}`)
     for (const id of [group_id, 1, 2n ** 63n - 1n]) {
       for (const path of [...appointing, ...moderating, ...lookUps])
         expect((await act(path)(owner.api, id, member)).code, path).toBe(answerCode.group_not_found)

@@ -1,7 +1,7 @@
 /** Conversations of groups: sending, reading, receipts and recalls, on both databases. */
 import { type Api, anyBackend } from '@hermod/testkit'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { answerCode, expectCode } from '../support/answer-codes.js'
 import { checkProperty, propertyTimeoutMs } from '../support/check-property.js'
 import { registerPeople } from '../support/contacts.js'
@@ -22,7 +22,7 @@ import {
   groupCall,
   types,
 } from '../support/groups/groups.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { ownServer } from '../support/in-process-server.js'
 import { operate, recall } from '../support/messaging/message-operations.js'
 import {
   acknowledge,
@@ -41,7 +41,7 @@ import {
 const nobody = 1
 
 describe.each(anyBackend())('conversations of groups on $name', (backend) => {
-  let watched: InProcessServer
+  const server = ownServer(backend)
   let people: readonly Speaker[]
   let alice: Speaker
   let bob: Speaker
@@ -50,17 +50,11 @@ describe.each(anyBackend())('conversations of groups on $name', (backend) => {
   let erin: Speaker
 
   beforeAll(async () => {
-    watched = await InProcessServer.start(backend)
-    people = await speakers(watched.server, 20)
+    people = await speakers(server, 20)
     ;[alice, bob, carol, dave, erin] = people as [Speaker, Speaker, Speaker, Speaker, Speaker]
   })
 
-  afterAll(async () => {
-    await watched?.[Symbol.asyncDispose]()
-  })
-
-  const admin = (userId?: number): Api =>
-    watched.server.api.admin(userId === undefined ? {} : { userId })
+  const admin = (userId?: number): Api => server.api.admin(userId === undefined ? {} : { userId })
   /** Of alice, with bob and carol; dave and erin are not in it. */
   const trio = (options: GroupOptions = {}) => aGroup(alice, { members: [bob, carol], ...options })
   const change = async (api: Api, path: string, group: number, params: object = {}) => {
@@ -268,16 +262,16 @@ describe.each(anyBackend())('conversations of groups on $name', (backend) => {
     it.each([true, false])(
       'costs one message and no row for any member; receipts wanted: %s',
       async (wanted) => {
-        const members = [...people.slice(1), ...(await registerPeople(watched.server, 30))]
+        const members = [...people.slice(1), ...(await registerPeople(server, 30))]
         const group = await aGroup(alice, { members })
         await setting(group, 'enable_read_ack', true)
         await sendToGroup(alice.api, group, 'the first one begins the conversation')
-        const before = await rowCounts(watched.sql, backend.name)
+        const before = await rowCounts(server.sql, backend.name)
         const config = wanted
           ? JSON.stringify({ groupMemberList: members.map(({ id }) => id) })
           : ''
         await sendToGroup(bob.api, group, 'one copy', { config })
-        const after = await rowCounts(watched.sql, backend.name)
+        const after = await rowCounts(server.sql, backend.name)
         const asked = { receipt_requests: (before.receipt_requests ?? 0) + 1 }
         expect(after).toEqual({
           ...before,
@@ -311,11 +305,11 @@ describe.each(anyBackend())('conversations of groups on $name', (backend) => {
           true,
         )
       }
-      const rows = await watched.sql.run(
+      const rows = await server.sql.run(
         `select seq from messages where low_id = ${group} order by msg_id`,
       )
       expect(rows.map(({ seq }) => seq)).toEqual(newestFirst.map((_, index) => index + 1))
-      expect(await integrityFaults(watched.server)).toEqual([])
+      expect(await integrityFaults(server)).toEqual([])
     })
   })
 
@@ -424,7 +418,7 @@ describe.each(anyBackend())('conversations of groups on $name', (backend) => {
     })
 
     it('are all read by an ack without parameters, in groups and with users', async () => {
-      const [reader, ...others] = (await speakers(watched.server, 3)) as [Speaker, Speaker, Speaker]
+      const [reader, ...others] = (await speakers(server, 3)) as [Speaker, Speaker, Speaker]
       const [first, second] = [
         await aGroup(reader, { members: others }),
         await aGroup(others[0], { members: [reader] }),
@@ -518,16 +512,12 @@ describe.each(anyBackend())('conversations of groups on $name', (backend) => {
         await Promise.all([...twice(), ...twice(), ...twice()])
         expect(await unread(bob, group)).toBe(0)
       }
-      expect(await integrityFaults(watched.server)).toEqual([])
+      expect(await integrityFaults(server)).toEqual([])
     })
   })
 
   it('the list of conversations mixes groups and users, most recent activity first, page by page', async () => {
-    const [reader, friend, other] = (await speakers(watched.server, 3)) as [
-      Speaker,
-      Speaker,
-      Speaker,
-    ]
+    const [reader, friend, other] = (await speakers(server, 3)) as [Speaker, Speaker, Speaker]
     const [first, second, third] = [
       await aGroup(reader, { members: [friend] }),
       await aGroup(friend, { members: [reader] }),
@@ -560,7 +550,7 @@ describe.each(anyBackend())('conversations of groups on $name', (backend) => {
       await sendToGroup(alice.api, group, '2')
       expect(await statuses(bob, group)).toEqual(['UNREAD', 'UNREAD'])
       const user = { id: bob.id, username: '', password: 'correct horse' }
-      const phone = await watched.server.api.login(user, 'phone')
+      const phone = await server.api.login(user, 'phone')
       await history(phone.api, group)
       expect(await statuses(bob, group)).toEqual(['DELIVERED', 'DELIVERED'])
       await acknowledge(bob.api, { peer: group, message: first })
@@ -600,14 +590,14 @@ describe.each(anyBackend())('conversations of groups on $name', (backend) => {
       await join(group, dave)
       await acknowledge(dave.api, { peer: group })
       expect(await statuses(alice, group)).toEqual(['UNREAD'])
-      expect(await receipts(watched.sql, group)).toEqual([])
+      expect(await receipts(server.sql, group)).toEqual([])
       await setting(group, 'history_visible', true)
       await join(group, erin)
       expect(await unread(erin, group)).toBe(0)
       expect(await statuses(alice, group)).toEqual(['UNREAD'])
       await acknowledge(erin.api, { peer: group })
       expect(await statuses(alice, group)).toEqual(['READ'])
-      expect(await receipts(watched.sql, group)).toEqual([
+      expect(await receipts(server.sql, group)).toEqual([
         { reader: erin.id, users: [alice.id], message: before },
       ])
     })
@@ -673,7 +663,7 @@ describe.each(anyBackend())('conversations of groups on $name', (backend) => {
         }
       })
       await checkProperty(backend, property)
-      expect(await integrityFaults(watched.server)).toEqual([])
+      expect(await integrityFaults(server)).toEqual([])
     })
   })
 
@@ -695,13 +685,13 @@ describe.each(anyBackend())('conversations of groups on $name', (backend) => {
         { reader: bob.id, users: [alice.id], message: first },
         { reader: bob.id, users: [carol.id], message: second },
       ]
-      expect(await receipts(watched.sql, group)).toEqual(got)
+      expect(await receipts(server.sql, group)).toEqual(got)
       await acknowledge(bob.api, { message: second })
       await acknowledge(bob.api, { peer: group, message: first })
-      expect(await receipts(watched.sql, group)).toEqual(got)
+      expect(await receipts(server.sql, group)).toEqual(got)
       await acknowledge(bob.api)
       got.push({ reader: bob.id, users: [alice.id], message: fourth })
-      expect(await receipts(watched.sql, group)).toEqual(got)
+      expect(await receipts(server.sql, group)).toEqual(got)
       // Both have sent meanwhile, which is reading, but only an acknowledgement tells the senders.
       await acknowledge(carol.api, { peer: group })
       got.push(
@@ -710,8 +700,8 @@ describe.each(anyBackend())('conversations of groups on $name', (backend) => {
       )
       await acknowledge(alice.api, { peer: group })
       got.push({ reader: alice.id, users: [carol.id], message: second })
-      expect(await receipts(watched.sql, group)).toEqual(got)
-      const own = (await recordedReads(watched.sql, group)).filter(({ reader, users }) =>
+      expect(await receipts(server.sql, group)).toEqual(got)
+      const own = (await recordedReads(server.sql, group)).filter(({ reader, users }) =>
         users.includes(reader),
       )
       expect(own.map(({ reader, users }) => [reader, users])).toEqual(
@@ -728,7 +718,7 @@ describe.each(anyBackend())('conversations of groups on $name', (backend) => {
       await setting(group, 'enable_read_ack', false)
       await acknowledge(bob.api, { peer: group })
       await acknowledge(carol.api)
-      expect(await receipts(watched.sql, group)).toEqual([])
+      expect(await receipts(server.sql, group)).toEqual([])
     })
 
     it('can be asked for with IDs as text, and a config of another form asks for nothing', async () => {
@@ -746,7 +736,7 @@ describe.each(anyBackend())('conversations of groups on $name', (backend) => {
       ])
         await sendToGroup(alice.api, group, 'x', { config })
       await acknowledge(bob.api, { peer: group })
-      expect(await receipts(watched.sql, group)).toEqual([
+      expect(await receipts(server.sql, group)).toEqual([
         { reader: bob.id, users: [alice.id], message: asText },
       ])
     })
@@ -762,7 +752,7 @@ describe.each(anyBackend())('conversations of groups on $name', (backend) => {
         sent.push(...(await Promise.all(some)))
       }
       await acknowledge(bob.api, { peer: group })
-      const told = await receipts(watched.sql, group)
+      const told = await receipts(server.sql, group)
       expect(told.map(({ message }) => message)).toEqual(
         sent.toSorted((a, b) => a - b).slice(-1_000),
       )
@@ -788,7 +778,7 @@ describe.each(anyBackend())('conversations of groups on $name', (backend) => {
       }
       const others = Array.from({ length: 10 }, () => sendToGroup(carol.api, group, 'meanwhile'))
       await Promise.all([acknowledge(bob.api, { peer: group }), acknowledge(bob.api), ...others])
-      const told = await receipts(watched.sql, group)
+      const told = await receipts(server.sql, group)
       expect(told.map(({ message }) => message)).toEqual(sent.toSorted((a, b) => a - b))
       await acknowledge(bob.api)
       expect(await unread(bob, group)).toBe(0)
@@ -801,7 +791,7 @@ describe.each(anyBackend())('conversations of groups on $name', (backend) => {
       await sendToGroup(alice.api, group, 'y')
       await recall(alice.api, group, message)
       await acknowledge(bob.api, { peer: group })
-      expect(await receipts(watched.sql, group)).toEqual([])
+      expect(await receipts(server.sql, group)).toEqual([])
     })
 
     it('are recorded once when a member reads on several devices at once', async () => {
@@ -822,7 +812,7 @@ describe.each(anyBackend())('conversations of groups on $name', (backend) => {
           acknowledge(bob.api),
         ])
       }
-      const all = await recordedReads(watched.sql, group)
+      const all = await recordedReads(server.sql, group)
       expect(
         all.filter(({ users }) => users.includes(alice.id)).map(({ message }) => message),
       ).toEqual(expected)
@@ -917,10 +907,10 @@ describe.each(anyBackend())('conversations of groups on $name', (backend) => {
           await sendToGroup(alice.api, group, '3'),
         ]
         const older = 301 * 1_000 * 4_096
-        await watched.sql.run(
+        await server.sql.run(
           `update messages set msg_id = msg_id - ${older}, sent_at = sent_at - ${301 * 1_000} where low_id = ${group}`,
         )
-        await watched.sql.run(
+        await server.sql.run(
           `update conversations set last_msg_id = last_msg_id - ${older} where low_id = ${group}`,
         )
         for (const [user, message] of [
@@ -1026,7 +1016,7 @@ describe.each(anyBackend())('conversations of groups on $name', (backend) => {
         [group]: 1,
         [alice.id]: expect.any(Number),
       })
-      expect(await receipts(watched.sql, group)).toEqual([
+      expect(await receipts(server.sql, group)).toEqual([
         { reader: bob.id, users: [alice.id], message: inGroup },
       ])
       expect((await operate(bob.api, 'readAck', { peer: alice.id, message: direct })).code).toBe(
@@ -1044,6 +1034,6 @@ describe.each(anyBackend())('conversations of groups on $name', (backend) => {
   })
 
   it('nothing is left that does not agree', async () => {
-    expect(await integrityFaults(watched.server)).toEqual([])
+    expect(await integrityFaults(server)).toEqual([])
   })
 })

@@ -6,7 +6,7 @@
  */
 import { testBackends } from '@hermod/testkit'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { checkProperty, propertyTimeoutMs } from '../support/check-property.js'
 import { newState, type State } from '../support/groups/group-model.js'
 import {
@@ -18,22 +18,17 @@ import {
 } from '../support/groups/group-model-calls.js'
 import { type Call, type Result, step } from '../support/groups/group-model-rules.js'
 import { expected, GroupWorld } from '../support/groups/group-model-world.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { ownServer } from '../support/in-process-server.js'
 import { integrityFaults } from '../support/messaging/messaging.js'
 import { explanations } from '../support/push/explanations.js'
 
 describe.each(testBackends())('groups on $name', (backend) => {
-  let watched: InProcessServer
+  const server = ownServer(backend)
   let world: GroupWorld
   let runs = 0
 
   beforeAll(async () => {
-    watched = await InProcessServer.start(backend)
-    world = await GroupWorld.enter(watched)
-  })
-
-  afterAll(async () => {
-    await watched?.[Symbol.asyncDispose]()
+    world = await GroupWorld.enter(server)
   })
 
   async function begin(type: number, calls: readonly Call[]): Promise<State> {
@@ -82,7 +77,7 @@ describe.each(testBackends())('groups on $name', (backend) => {
   })
 
   it('groups: the integrity check finds no fault after the model', async () => {
-    expect(await integrityFaults(watched.server)).toEqual([])
+    expect(await integrityFaults(server)).toEqual([])
     console.info(`group model on ${backend.name}: ${runs} histories, ${world.serial} calls`)
   })
 })

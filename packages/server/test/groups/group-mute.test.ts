@@ -3,7 +3,7 @@ import { anyBackend } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { receipts, type Speaker, sendToGroup, speakers } from '../support/groups/group-messaging.js'
 import { aGroup, expectSuccess, groupCall } from '../support/groups/groups.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { ownServer } from '../support/in-process-server.js'
 import { recall } from '../support/messaging/message-operations.js'
 import {
   acknowledge,
@@ -60,21 +60,19 @@ function lastPlaces(
 }
 
 describe.each(anyBackend())('members who receive nothing at times on $name', (backend) => {
-  let watched: InProcessServer
+  const server = ownServer(backend)
   let people: readonly Speaker[]
   let alice: Speaker
   let bob: Speaker
   let carol: Speaker
 
   beforeAll(async () => {
-    watched = await InProcessServer.start(backend)
-    people = await speakers(watched.server, 6)
+    people = await speakers(server, 6)
     ;[alice, bob, carol] = people as [Speaker, Speaker, Speaker]
   })
 
   afterAll(async () => {
-    expect(await integrityFaults(watched.server)).toEqual([])
-    await watched?.[Symbol.asyncDispose]()
+    expect(await integrityFaults(server)).toEqual([])
   })
 
   const trio = () => aGroup(alice, { members: [bob, carol] })
@@ -94,7 +92,7 @@ describe.each(anyBackend())('members who receive nothing at times on $name', (ba
   }
   const gaps = async (group: number) =>
     (
-      await watched.sql.run(
+      await server.sql.run(
         `select from_seq, to_seq from group_mute_gaps where group_id = ${group} order by to_seq`,
       )
     ).map(({ from_seq, to_seq }) => [Number(from_seq), Number(to_seq)])
@@ -194,7 +192,7 @@ describe.each(anyBackend())('members who receive nothing at times on $name', (ba
 
   it('miss every recalled message, and every notification in their name, once', async () => {
     const group = await trio()
-    const admin = watched.server.api.admin({ userId: bob.id })
+    const admin = server.api.admin({ userId: bob.id })
     const own = () => notify(admin, group, 'in the name of bob', { type: 2 })
     const recallAll = async (ids: readonly number[]) => {
       for (const id of ids) await recall(alice.api, group, id)
@@ -279,11 +277,11 @@ describe.each(anyBackend())('members who receive nothing at times on $name', (ba
       (await history(api, group)).map(({ status }) => status)
     expect(await statuses(alice)).toEqual(['UNREAD', 'UNREAD'])
     expect(await statuses(bob)).not.toContain('READ')
-    expect(await receipts(watched.sql, group)).toEqual([])
+    expect(await receipts(server.sql, group)).toEqual([])
     await acknowledge(bob.api, { peer: group, message: missed })
     expect(await statuses(alice)).toEqual(['READ', 'READ'])
     expect(await statuses(bob)).toEqual(['READ', 'READ'])
-    expect(await receipts(watched.sql, group)).toEqual([
+    expect(await receipts(server.sql, group)).toEqual([
       { reader: bob.id, users: [alice.id], message: missed },
     ])
   })

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Answer, Api, anyBackend } from '@hermod/testkit'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type GroupQr, groupQrText } from '../../dist/domain/groups/admission/group-qr.js'
 import { purposeKey } from '../../dist/lib/secrets/secret-keys.js'
 import { answerCode, expectCode } from '../support/answer-codes.js'
@@ -16,7 +16,7 @@ import {
   groupQuery,
   memberIds,
 } from '../support/groups/groups.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { sharedServer } from '../support/in-process-server.js'
 
 const dayMs = 24 * 3_600_000
 /** Of the signature at the end, in characters. */
@@ -25,7 +25,7 @@ const crowd = 8
 const qrKey = (secretKey: Buffer) => purposeKey(secretKey, 'group QR texts')
 
 describe.each(anyBackend())('QR codes of groups on $name', (backend) => {
-  let watched: InProcessServer
+  const server = sharedServer(backend)
   let admin: Api
   let pool: PeoplePool
   let owner: Person
@@ -33,13 +33,8 @@ describe.each(anyBackend())('QR codes of groups on $name', (backend) => {
   let guest: Person
 
   beforeAll(async () => {
-    watched = await InProcessServer.start(backend)
-    admin = watched.server.api.admin()
-    pool = new PeoplePool(watched.server, 60)
-  })
-
-  afterAll(async () => {
-    await watched?.[Symbol.asyncDispose]()
+    admin = server.api.admin()
+    pool = new PeoplePool(server, 60)
   })
 
   beforeEach(async () => {
@@ -58,9 +53,9 @@ describe.each(anyBackend())('QR codes of groups on $name', (backend) => {
 
   /** A text as the server itself would sign it. */
   function signed(qr: Partial<GroupQr> & Pick<GroupQr, 'groupId'>): string {
-    const key = qrKey(readFileSync(join(watched.server.dataDir, 'secret.key')))
+    const key = qrKey(readFileSync(join(server.dataDir, 'secret.key')))
     return groupQrText(key, {
-      appId: watched.server.appId,
+      appId: server.appId,
       signerId: 0,
       expiresAt: Date.now() + dayMs,
       ...qr,
@@ -87,7 +82,7 @@ describe.each(anyBackend())('QR codes of groups on $name', (backend) => {
       expect(joined.envelope).toMatchObject({ code: answerCode.ok, data: { group_id } })
       expect(await memberIds(owner.api, group_id)).toContain(guest.id)
       expect((await groupInfo(guest.api, group_id)).count).toBe(3)
-      const joins = (await groupEventsOf(watched.sql, group_id)).filter(
+      const joins = (await groupEventsOf(server.sql, group_id)).filter(
         ({ kind }) => kind === 'joined',
       )
       expect(joins.at(-1)).toEqual({
@@ -195,10 +190,10 @@ describe.each(anyBackend())('QR codes of groups on $name', (backend) => {
     const payload = text.slice(0, -macLength)
     const mac = text.slice(-macLength)
     const claims = Buffer.from(
-      JSON.stringify([watched.server.appId, group_id, 0, Date.now() + dayMs]),
+      JSON.stringify([server.appId, group_id, 0, Date.now() + dayMs]),
     ).toString('base64url')
     const elsewhere = {
-      appId: watched.server.appId,
+      appId: server.appId,
       groupId: group_id,
       signerId: 0,
       expiresAt: Date.now() + dayMs,
@@ -220,11 +215,11 @@ describe.each(anyBackend())('QR codes of groups on $name', (backend) => {
   })
 
   it('are of no use in another application', async () => {
-    const { data: app } = await watched.server.api
-      .as(watched.server.operatorToken)
+    const { data: app } = await server.api
+      .as(server.operatorToken)
       .succeed('POST', '/operator/v1/app/create')
     const there = new Api({
-      url: watched.server.url,
+      url: server.url,
       appId: app.app_id,
       adminToken: app.admin_token,
     })

@@ -34,7 +34,7 @@ import {
 } from '../support/groups/group-callers.js'
 import { groupSnapshot } from '../support/groups/group-snapshot.js'
 import { memberIds, outcomes, types } from '../support/groups/groups.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { sharedServer } from '../support/in-process-server.js'
 import {
   type GroupFixture,
   type GroupWalkContext,
@@ -110,14 +110,13 @@ it('has a fixture for every operation that asks for a right', () => {
 })
 
 describe.each(anyBackend())('the rights in groups on $name', (backend) => {
-  let watched: InProcessServer
+  const server = sharedServer(backend)
   let world: WalkWorld
   let people: Readonly<Record<GroupRole | 'friend' | 'peer', Account>>
   let calls = 0
 
   beforeAll(async () => {
-    watched = await InProcessServer.start(backend)
-    world = await WalkWorld.create(watched.server)
+    world = await WalkWorld.create(server)
     const [owner, admin, member] = [
       await world.newPerson(),
       await world.newPerson(),
@@ -137,7 +136,6 @@ describe.each(anyBackend())('the rights in groups on $name', (backend) => {
 
   afterAll(async () => {
     console.info(`group rights: ${calls} calls of ${fixtures.length} operations on ${backend.name}`)
-    await watched?.[Symbol.asyncDispose]()
   })
 
   interface GroupOptions {
@@ -235,10 +233,10 @@ describe.each(anyBackend())('the rights in groups on $name', (backend) => {
     params: Params,
     refusals: ReadonlyMap<GroupCallerKind, Outcome>,
   ) {
-    const before = await groupSnapshot(watched.sql, group_id)
+    const before = await groupSnapshot(server.sql, group_id)
     const kinds = [...refusals.keys()]
     const found = await Promise.all(kinds.map((kind) => call(fixture, kind, group_id, params)))
-    expect(await groupSnapshot(watched.sql, group_id), 'a refused call changed something').toEqual(
+    expect(await groupSnapshot(server.sql, group_id), 'a refused call changed something').toEqual(
       before,
     )
     expect(byKind(kinds, found)).toEqual(byKind(kinds, [...refusals.values()]))
@@ -304,7 +302,7 @@ describe.each(anyBackend())('the rights in groups on $name', (backend) => {
       const { operation } = fixture
       const group_id = await aGroupOfAll()
       const params = await paramsOf(fixture, group_id, {})
-      await watched.server.api.admin().succeed('POST', '/group/destroy', { query: { group_id } })
+      await server.api.admin().succeed('POST', '/group/destroy', { query: { group_id } })
       const isReadable = (kind: GroupCallerKind) =>
         operation.right === 'info' && roleOf(kind, operation) !== 'outsider'
       const readers = callerKinds.filter(isReadable)
@@ -352,7 +350,7 @@ describe.each(anyBackend())('the rights in groups on $name', (backend) => {
   it.each(aboutOneGroup)('stop for $id at the group that the header names', async (fixture) => {
     const [group_id, another] = [await aGroupOfAll(), await aGroupOfAll()]
     const params = await paramsOf(fixture, group_id, {})
-    const before = await groupSnapshot(watched.sql, group_id)
+    const before = await groupSnapshot(server.sql, group_id)
     const isRefused = ({ as }: GroupCallerKind) =>
       as === undefined || as === 'outsider' || takes(fixture.operation, 'group_id')
     const kinds = callerKinds.filter((kind) => kind.hasGroupHeader && isRefused(kind))
@@ -364,7 +362,7 @@ describe.each(anyBackend())('the rights in groups on $name', (backend) => {
         ? 'invalid_parameter'
         : refusedAs(fixture.operation, 'no_permission')
     expect(byKind(kinds, found)).toEqual(byKind(kinds, kinds.map(refused)))
-    expect(await groupSnapshot(watched.sql, group_id)).toEqual(before)
+    expect(await groupSnapshot(server.sql, group_id)).toEqual(before)
   })
 
   const overLower = fixtures.filter(({ operation }) => 'overLower' in groupRights[operation.right])
@@ -380,7 +378,7 @@ describe.each(anyBackend())('the rights in groups on $name', (backend) => {
     async ({ operation, kind }) => {
       const { owner, admin, peer, member, friend, outsider } = people
       const group_id = await aGroupOfAll()
-      const byOwner = watched.server.api.admin({ userId: owner.id })
+      const byOwner = server.api.admin({ userId: owner.id })
       const members = { owner, admin, peer, member, friend }
       const targets = { ...members, outsider }
       const roles = {
@@ -399,7 +397,7 @@ describe.each(anyBackend())('the rights in groups on $name', (backend) => {
           user_list: bannedBefore,
           duration: 5,
         })
-      const before = await groupSnapshot(watched.sql, group_id)
+      const before = await groupSnapshot(server.sql, group_id)
 
       const answer = await world.call(operation, identityOf(kind, group_id), {
         group_id,
@@ -409,7 +407,7 @@ describe.each(anyBackend())('the rights in groups on $name', (backend) => {
       const role = roleOf(kind, operation)
       if (isBelow(role, 'admin')) {
         expect(outcomeOf(operation, answer)).toBe('group_admin_required')
-        expect(await groupSnapshot(watched.sql, group_id)).toEqual(before)
+        expect(await groupSnapshot(server.sql, group_id)).toEqual(before)
         return
       }
       const mayBeOutsider = operation.id === blockGroupUsers.id

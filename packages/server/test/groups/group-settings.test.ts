@@ -1,6 +1,6 @@
 /** What a group is like and what it is like for one member, on both databases. */
 import { anyBackend } from '@hermod/testkit'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import { registerPeople } from '../support/contacts.js'
 import {
@@ -22,7 +22,7 @@ import {
   groupMembers,
   types,
 } from '../support/groups/groups.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { sharedServer } from '../support/in-process-server.js'
 
 const unknownId = 1
 
@@ -47,19 +47,11 @@ const flags = [
 ] as const
 
 describe.each(anyBackend())('the settings of a group on $name', (backend) => {
-  let watched: InProcessServer
-  let server: InProcessServer
+  const server = sharedServer(backend)
   let cast: GroupCast
   let group_id: number
 
-  beforeAll(async () => {
-    watched = await InProcessServer.start(backend)
-    server = watched.server
-  })
-
-  afterAll(async () => {
-    await watched?.[Symbol.asyncDispose]()
-  })
+  beforeAll(async () => {})
 
   beforeEach(async () => {
     cast = await aCast(server)
@@ -70,9 +62,9 @@ describe.each(anyBackend())('the settings of a group on $name', (backend) => {
 
   /** What is recorded while something is done. */
   async function eventsOf(work: () => Promise<unknown>): Promise<GroupEvent[]> {
-    const before = await groupEventsOf(watched.sql, group_id)
+    const before = await groupEventsOf(server.sql, group_id)
     await work()
-    return (await groupEventsOf(watched.sql, group_id)).slice(before.length)
+    return (await groupEventsOf(server.sql, group_id)).slice(before.length)
   }
 
   function updated(
@@ -262,7 +254,7 @@ describe.each(anyBackend())('the settings of a group on $name', (backend) => {
 
   it('makes the group newer with every change, whatever the clock says', async () => {
     const ahead = 9_000_000_000_000
-    await watched.sql.run(`update groups set updated_at = ${ahead} where group_id = ${group_id}`)
+    await server.sql.run(`update groups set updated_at = ${ahead} where group_id = ${group_id}`)
     for (const [path, , value] of flags)
       await expectSuccess(await groupCall(cast.admin.api, path, group_id, { value }))
     expect((await info()).updated_at).toBe(ahead + flags.length)
@@ -364,7 +356,7 @@ describe.each(anyBackend())('the settings of a group on $name', (backend) => {
       await expectSuccess(await ban(-1))
       expect(await eventsOf(() => unban())).toEqual([updated(cast.admin.id, 'ban_expire_time', 0)])
       expect(await info()).toMatchObject({ ban_expire_time: 0 })
-      await watched.sql.run(`update groups set ban_expires_at = 1 where group_id = ${group_id}`)
+      await server.sql.run(`update groups set ban_expires_at = 1 where group_id = ${group_id}`)
       expect(await eventsOf(() => unban())).toEqual([])
     })
 

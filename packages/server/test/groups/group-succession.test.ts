@@ -1,7 +1,7 @@
 /** What becomes of groups when users are deleted, on both databases (rule D5). */
 import type { GroupMemberInfo } from '@hermod/protocol'
 import { type Answer, type Api, anyBackend, waitFor } from '@hermod/testkit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { answerCode, expectCode } from '../support/answer-codes.js'
 import { changeSettings, codes, type Person, registerPeople } from '../support/contacts.js'
 import {
@@ -19,7 +19,7 @@ import {
   roles,
   types,
 } from '../support/groups/groups.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { ownServer } from '../support/in-process-server.js'
 import { integrityFaults } from '../support/messaging/messaging.js'
 
 const succeeded = 200
@@ -39,22 +39,16 @@ const groupTables = {
 type People = [Person, Person, Person, Person, Person]
 
 describe.each(anyBackend())('groups of deleted users on $name', (backend) => {
-  let watched: InProcessServer
+  const server = ownServer(backend)
 
-  beforeAll(async () => {
-    watched = await InProcessServer.start(backend)
-  })
+  afterAll(async () => {})
 
-  afterAll(async () => {
-    await watched?.[Symbol.asyncDispose]()
-  })
-
-  const people = async () => (await registerPeople(watched.server, 5)) as People
-  const sql = (statement: string) => watched.sql.run(statement)
-  const admin = () => watched.server.api.admin()
+  const people = async () => (await registerPeople(server, 5)) as People
+  const sql = (statement: string) => server.sql.run(statement)
+  const admin = () => server.api.admin()
 
   async function remove({ id }: Pick<Person, 'id'>): Promise<Answer> {
-    return watched.server.api.admin({ userId: id }).call('POST', '/user/delete', { body: {} })
+    return server.api.admin({ userId: id }).call('POST', '/user/delete', { body: {} })
   }
 
   async function rolesIn(
@@ -79,7 +73,7 @@ describe.each(anyBackend())('groups of deleted users on $name', (backend) => {
     group_id: number,
     before: readonly GroupEvent[],
   ): Promise<GroupEvent[]> {
-    return (await groupEventsOf(watched.sql, group_id)).slice(before.length)
+    return (await groupEventsOf(server.sql, group_id)).slice(before.length)
   }
 
   const event = (kind: string, users: readonly Person[], actor = system) => ({
@@ -103,14 +97,14 @@ describe.each(anyBackend())('groups of deleted users on $name', (backend) => {
       `select * from groups where status = 0 and owner_id in (${gone.map(({ id }) => id).join(', ')})`,
     )
     expect(named).toEqual([])
-    expect(await integrityFaults(watched.server)).toEqual([])
+    expect(await integrityFaults(server)).toEqual([])
   }
 
   it('pass to the admin who has been there for longest, and to an admin before any member', async () => {
     const [owner, older, younger, first, other] = await people()
     const group_id = await aGroup(owner, { members: [first, other], admins: [younger, older] })
     await joinedInOrder(group_id, first, owner, older, younger, other)
-    const before = await groupEventsOf(watched.sql, group_id)
+    const before = await groupEventsOf(server.sql, group_id)
     const { updated_at } = await groupInfo(first.api, group_id)
     expect(await remove(owner)).toMatchObject({ code: succeeded })
     const group = await groupInfo(first.api, group_id)
@@ -168,7 +162,7 @@ describe.each(anyBackend())('groups of deleted users on $name', (backend) => {
     await changeSettings(invitee, { group_confirm: true })
     expectSuccess(await groupCall(applicant.api, '/group/apply', group_id, { reason: 'hello' }))
     expectSuccess(await groupCall(admin(), '/group/invite', group_id, { user_list: [invitee.id] }))
-    const before = await groupEventsOf(watched.sql, group_id)
+    const before = await groupEventsOf(server.sql, group_id)
     await remove(owner)
     await expectCode(groupCall(applicant.api, '/group/apply', group_id), 'group_not_found')
     expect(
@@ -200,8 +194,8 @@ describe.each(anyBackend())('groups of deleted users on $name', (backend) => {
       Promise.all(lists.map(async (path) => (await groupQuery(owner.api, path, group_id)).envelope))
     const before = await read()
     const eventsBefore = [
-      await groupEventsOf(watched.sql, group_id),
-      await groupEventsOf(watched.sql, chatroom),
+      await groupEventsOf(server.sql, group_id),
+      await groupEventsOf(server.sql, chatroom),
     ] as const
     expect(before.map(({ total }) => total)).toEqual([3, 1, 1])
     expect(await member.api.call('POST', '/user/delete', { body: {} })).toMatchObject({
@@ -231,10 +225,10 @@ describe.each(anyBackend())('groups of deleted users on $name', (backend) => {
   })
 
   it('name the user as the one who left where the user did it', async () => {
-    const owner = await watched.server.api.newSession()
+    const owner = await server.api.newSession()
     const [heir] = await people()
     const group_id = await aGroup(owner, { members: [heir] })
-    const before = await groupEventsOf(watched.sql, group_id)
+    const before = await groupEventsOf(server.sql, group_id)
     await owner.api.succeed('POST', '/user/delete', { body: { password: 'correct horse' } })
     const left = await eventsSince(group_id, before)
     expect(left.map(({ kind, actor }) => [kind, actor])).toEqual([
@@ -272,7 +266,7 @@ describe.each(anyBackend())('groups of deleted users on $name', (backend) => {
     const [owner, member] = await people()
     const group_id = await aGroup(owner, { members: [member] })
     await owner.api.succeed('POST', '/group/destroy', { query: { group_id } })
-    const before = await groupEventsOf(watched.sql, group_id)
+    const before = await groupEventsOf(server.sql, group_id)
     await remove(owner)
     expect(await groupInfo(member.api, group_id)).toMatchObject({ status: dissolved, count: 1 })
     expect(await rows(group_id)).toEqual([{ user_id: member.id, role: roles.member }])
@@ -322,7 +316,7 @@ describe.each(anyBackend())('groups of deleted users on $name', (backend) => {
   it('are all cared for, however many one user owns', async () => {
     const many = 1_003
     const [owner, heir] = await people()
-    const { appId } = watched.server
+    const { appId } = server
     const ids = Array.from({ length: many }, (_, index) => index + 1_000)
     const groups = ids.map(
       (id) =>
@@ -355,10 +349,7 @@ describe.each(anyBackend())('groups of deleted users on $name', (backend) => {
   it('let the new owner act at once', async () => {
     const [owner] = await people()
     // With tokens of their own: an Admin token passes over bans.
-    const [heir, member] = [
-      await watched.server.api.newSession(),
-      await watched.server.api.newSession(),
-    ]
+    const [heir, member] = [await server.api.newSession(), await server.api.newSession()]
     const group_id = await aGroup(owner, { members: [heir, member] })
     await sql(
       `update group_members set joined_at = 1 where group_id = ${group_id} and user_id = ${heir.id}`,

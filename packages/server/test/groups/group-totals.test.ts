@@ -16,7 +16,7 @@ import { EndedBans } from '../../dist/domain/groups/moderation/ended-bans.js'
 import { changeSettings, type Person, registerPeople } from '../support/contacts.js'
 import { type Calling, GroupStorms } from '../support/groups/group-storm.js'
 import { aGroup, expectSuccess, groupCall, groupQuery } from '../support/groups/groups.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { ownServer } from '../support/in-process-server.js'
 
 const timeoutMs = 240_000
 /** The task runs every minute. */
@@ -25,7 +25,7 @@ const noCache = { forget: () => {} }
 
 for (const backend of anyBackend()) {
   describe(`totals of lists of groups on ${backend.name}`, { timeout: timeoutMs }, () => {
-    let watched: InProcessServer
+    const server = ownServer(backend)
     let storms: GroupStorms
     let people: readonly Person[]
     let owner: Person
@@ -35,11 +35,10 @@ for (const backend of anyBackend()) {
     beforeAll(async () => {
       // Maintenance tasks run when the test advances their intervals.
       vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-      watched = await InProcessServer.start(backend)
-      storms = await GroupStorms.on(watched)
+      storms = await GroupStorms.on(server)
       ;({ people } = storms)
       owner = people[0] as Person
-      const { databaseUrl: url, dataDir } = watched.place
+      const { databaseUrl: url, dataDir } = server.place
       database = new Database(
         url === undefined
           ? sqliteDialect(join(dataDir, 'hermod.db'))
@@ -56,7 +55,6 @@ for (const backend of anyBackend()) {
 
     afterAll(async () => {
       await database?.[Symbol.asyncDispose]()
-      await watched?.[Symbol.asyncDispose]()
       vi.useRealTimers()
     })
 
@@ -68,15 +66,14 @@ for (const backend of anyBackend()) {
     // would end in a deadlock.
     const endBans = async (group: number, of: readonly Person[] = people) => {
       for (const userId of idsOf(of))
-        await watched.sql.run(
+        await server.sql.run(
           `update group_members set ban_expires_at = 1 where group_id = ${group} and ban_expires_at > 1 and user_id = ${userId}`,
         )
     }
     const bannedTotal = async (group: number) =>
       (await groupQuery(owner.api, '/group/banned_list', group)).envelope.total
     const countedBans = async (group: number) =>
-      (await watched.sql.run(`select ban_count from groups where group_id = ${group}`))[0]
-        ?.ban_count
+      (await server.sql.run(`select ban_count from groups where group_id = ${group}`))[0]?.ban_count
     const clear = () => bans.clear(new AbortController().signal)
 
     it('a ban that has ended is in no total, before it is cleared and after', async () => {
@@ -126,7 +123,7 @@ for (const backend of anyBackend()) {
       const invitees = people.slice(8, 12)
       for (const each of invitees) await changeSettings(each, { group_confirm: true })
       await storms.everyRound(async () => {
-        const passing = await registerPeople(watched.server, 4)
+        const passing = await registerPeople(server, 4)
         const [ben, anna, ...others] = passing as [Person, Person, Person, Person]
         const applicants = [anna, ...others, ...people.slice(3, 6)]
         await changeSettings(anna, { group_confirm: true })
@@ -173,7 +170,7 @@ for (const backend of anyBackend()) {
     })
 
     it('join requests of several groups are counted together, as far as the caller manages these', async () => {
-      const [manager] = await registerPeople(watched.server, 1)
+      const [manager] = await registerPeople(server, 1)
       if (!manager) throw new Error('nobody')
       const managed = await Promise.all([1, 2, 3].map(() => aGroup(manager)))
       const foreign = await aGroup(owner)

@@ -1,7 +1,7 @@
 /** Making, reading, passing on and dissolving groups, and the limits of an application, on both databases. */
 import type { GroupMemberInfo, GroupSummary } from '@hermod/protocol'
 import { Api, anyBackend } from '@hermod/testkit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import { changeSettings, codes, type Person, registerPeople } from '../support/contacts.js'
 import { aCast, codesOf, members, only, owners } from '../support/groups/group-cast.js'
@@ -15,23 +15,15 @@ import {
   outcomes,
   types,
 } from '../support/groups/groups.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { sharedServer } from '../support/in-process-server.js'
 
 const unknownId = 1
 const dayMs = 24 * 3_600_000
 
 describe.each(anyBackend())('groups on $name', (backend) => {
-  let watched: InProcessServer
-  let server: InProcessServer
+  const server = sharedServer(backend)
 
-  beforeAll(async () => {
-    watched = await InProcessServer.start(backend)
-    server = watched.server
-  })
-
-  afterAll(async () => {
-    await watched?.[Symbol.asyncDispose]()
-  })
+  beforeAll(async () => {})
 
   /** At least three. */
   async function people(count = 3): Promise<[Person, Person, Person, ...Person[]]> {
@@ -58,7 +50,7 @@ describe.each(anyBackend())('groups on $name', (backend) => {
   }
 
   async function kinds(group_id: number): Promise<string[]> {
-    return (await groupEventsOf(watched.sql, group_id)).map(({ kind }) => kind)
+    return (await groupEventsOf(server.sql, group_id)).map(({ kind }) => kind)
   }
 
   describe('that are made', () => {
@@ -89,7 +81,7 @@ describe.each(anyBackend())('groups on $name', (backend) => {
         type: 0,
         version: 1,
       })
-      expect(await groupEventsOf(watched.sql, group_id)).toEqual([
+      expect(await groupEventsOf(server.sql, group_id)).toEqual([
         { kind: 'created', actor: alice.id, users: [alice.id], content: '' },
       ])
     })
@@ -203,7 +195,7 @@ describe.each(anyBackend())('groups on $name', (backend) => {
       expect((await groupInfo(bob.api, group_id)).count).toBe(1)
       const [shown] = await batch(bob.api, [group_id])
       expect(shown).toMatchObject({ group_id, count: 1 })
-      await watched.sql.run(
+      await server.sql.run(
         `update group_invitations set expires_at = 1 where group_id = ${group_id}`,
       )
       expect(await groupQuery(bob.api, '/group/info', group_id)).toMatchObject({
@@ -327,9 +319,9 @@ describe.each(anyBackend())('groups on $name', (backend) => {
       )
       for (const table of ['group_join_requests', 'group_invitations'])
         expect(
-          await watched.sql.run(`select status from ${table} where group_id = ${group_id}`),
+          await server.sql.run(`select status from ${table} where group_id = ${group_id}`),
         ).toEqual([{ status: 0 }])
-      const events = await groupEventsOf(watched.sql, group_id)
+      const events = await groupEventsOf(server.sql, group_id)
       expect(events.at(-1)).toEqual({ kind: 'destroyed', actor: alice.id, users: [], content: '' })
     })
 
@@ -368,7 +360,7 @@ describe.each(anyBackend())('groups on $name', (backend) => {
         [carol.id]: 0,
       })
       const assigned = { kind: 'owner_assigned', actor: alice.id, users: [bob.id], content: '' }
-      expect((await groupEventsOf(watched.sql, group_id)).at(-1)).toEqual(assigned)
+      expect((await groupEventsOf(server.sql, group_id)).at(-1)).toEqual(assigned)
       expect(await transfer(alice.api, group_id, alice.id)).toMatchObject({
         code: answerCode.group_owner_required,
       })
@@ -389,7 +381,7 @@ describe.each(anyBackend())('groups on $name', (backend) => {
         [admin.id]: 1,
         [member.id]: 2,
       })
-      expect((await groupEventsOf(watched.sql, group_id)).at(-1)).toMatchObject({
+      expect((await groupEventsOf(server.sql, group_id)).at(-1)).toMatchObject({
         kind: 'owner_assigned',
         actor: 0,
       })
@@ -637,7 +629,7 @@ describe.each(anyBackend())('groups on $name', (backend) => {
       await changeSettings(bob, { group_confirm: true })
       const group_id = await aGroup(alice, { more: { user_list: [bob.id] } })
       const life = `select expires_at - created_at as life from group_invitations where group_id = ${group_id}`
-      expect((await watched.sql.run(life)).map((row) => Number(row.life))).toEqual([3 * dayMs])
+      expect((await server.sql.run(life)).map((row) => Number(row.life))).toEqual([3 * dayMs])
     })
 
     it.each([

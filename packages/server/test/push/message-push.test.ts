@@ -6,7 +6,7 @@ import { answerCode } from '../support/answer-codes.js'
 import { block, registerPeople, updateContact } from '../support/contacts.js'
 import { sendToGroup } from '../support/groups/group-messaging.js'
 import { aGroup, types } from '../support/groups/groups.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { ownServer } from '../support/in-process-server.js'
 import { broadcast, newestId } from '../support/messaging/broadcasts.js'
 import { recall } from '../support/messaging/message-operations.js'
 import { acknowledge, notify, sendText } from '../support/messaging/messaging.js'
@@ -24,21 +24,19 @@ async function isPast(): Promise<void> {
 }
 
 describe.each(anyBackend())('pushes of messages on $name', (backend) => {
-  let watched: InProcessServer
+  const server = ownServer(backend)
   let simulator: PushSimulator
   let pushes: MessagePushes
   let ann: Session
 
   beforeAll(async () => {
     simulator = await PushSimulator.start()
-    watched = await InProcessServer.start(backend)
-    pushes = new MessagePushes(watched.server, simulator, watched.sql)
+    pushes = new MessagePushes(server, simulator, server.sql)
     await pushes.setCertificates(['ios_gw'])
     ann = await pushes.user()
     await ann.api.succeed('POST', '/user/nickname', { query: { nick_name: 'Ann' } })
   })
   afterAll(async () => {
-    await watched?.[Symbol.asyncDispose]()
     await simulator?.[Symbol.asyncDispose]()
   })
 
@@ -101,7 +99,7 @@ describe.each(anyBackend())('pushes of messages on $name', (backend) => {
 
   it('leave the badge, on all devices of the user, when their message is read or recalled', async () => {
     const ben = await pushes.receiver()
-    await watched.api.login(ben, 'tablet')
+    await server.api.login(ben, 'tablet')
     await pushes.bind(ben, 'ios_gw', `b${ben.deviceToken.slice(1)}`, 2)
     const send = async () => {
       const message = await sendText(ann.api, ben.id, aText())
@@ -131,7 +129,7 @@ describe.each(anyBackend())('pushes of messages on $name', (backend) => {
     await ben.api.succeed('POST', '/user/kick')
     expect(await pushes.outcome(waiting, ben.id)).toBe('tried')
     expect(await pushes.outcome(await sendText(ann.api, ben.id, aText()), ben.id)).toBe('nothing')
-    await watched.api.login(ben, `${phone} ${ben.username}`)
+    await server.api.login(ben, `${phone} ${ben.username}`)
     const message = await sendText(ann.api, ben.id, aText())
     expect(await pushes.outcome(message, ben.id)).toBe('sent')
   })
@@ -441,7 +439,7 @@ describe.each(anyBackend())('pushes of messages on $name', (backend) => {
     })
 
     it('reach the members of a large group, page by page', { timeout: 120_000 }, async () => {
-      const people = await registerPeople(watched.server, 510)
+      const people = await registerPeople(server, 510)
       const receivers = await Promise.all([1, 2, 3].map(() => pushes.receiver()))
       const [muted, ben] = receivers as [Receiver, Receiver]
       const group = await aGroup(ann, { members: people.slice(0, 400) })
@@ -483,7 +481,7 @@ describe.each(anyBackend())('pushes of messages on $name', (backend) => {
   })
 
   it('live for a day from the time of their message, also after the clock was ahead', async () => {
-    const { clock, sql } = watched
+    const { clock, sql } = server
     const before = Date.now()
     const dayMs = 24 * 3_600_000
     clock.set(before + 8 * 3_600_000)

@@ -1,25 +1,20 @@
 /** Aliases, tags and badges, on both databases (rule G7). */
 import { type Answer, type Api, anyBackend, type Session } from '@hermod/testkit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { answerCode, expectCode } from '../support/answer-codes.js'
 import type { Sql } from '../support/database/sql.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { sharedServer } from '../support/in-process-server.js'
 
 const tagsPerUser = 100
 
 describe.each(anyBackend())('push preferences on $name', (backend) => {
-  let watched: InProcessServer
+  const server = sharedServer(backend)
   let api: Api
   let sql: Sql
 
   beforeAll(async () => {
-    watched = await InProcessServer.start(backend)
-    api = watched.server.api
-    sql = watched.sql
-  })
-
-  afterAll(async () => {
-    await watched?.[Symbol.asyncDispose]()
+    api = server.api
+    sql = server.sql
   })
 
   describe('an alias', () => {

@@ -15,7 +15,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import { checkProperty, propertyTimeoutMs } from '../support/check-property.js'
 import { PeoplePool } from '../support/contacts.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { type InProcessServer, ownServer } from '../support/in-process-server.js'
 import { PushWorld } from '../support/push/push-world.js'
 
 const devicesPerUser = 2
@@ -212,15 +212,15 @@ class Devices {
   readonly #passwords = new Map<number, string>()
 
   constructor(
-    private readonly watched: InProcessServer,
+    private readonly server: InProcessServer,
     private readonly people: readonly Account[],
     private readonly suffix: string,
   ) {}
 
   async perform({ kind, user, guid, token, session }: Command): Promise<number> {
     // Logins of one millisecond have no order.
-    this.watched.clock.set(this.watched.clock.now() + 10)
-    const { api } = this.watched
+    this.server.clock.set(this.server.clock.now() + 10)
+    const { api } = this.server
     const account = this.people[user] as Account
     const admin = api.admin({ userId: account.id })
     const sessions = this.#sessions.get(user) ?? []
@@ -271,7 +271,7 @@ class Devices {
       password: this.#passwordOf(user),
       ...(guid === null ? {} : { device_guid: guid }),
     }
-    const { api } = this.watched
+    const { api } = this.server
     const { code, envelope } = await api.call('POST', '/token/id', { body })
     if (code !== 200) return code
     const record = (envelope as { data: LoginSession['record'] }).data
@@ -310,7 +310,9 @@ class Devices {
 }
 
 describe.each(anyBackend())('devices that pushes reach on $name', (backend) => {
-  let watched: InProcessServer
+  const server = ownServer(backend, {
+    HERMOD_DEVICES_PER_USER: String(devicesPerUser),
+  })
   let simulator: PushSimulator
   let world: PushWorld
   let pool: PeoplePool
@@ -318,15 +320,11 @@ describe.each(anyBackend())('devices that pushes reach on $name', (backend) => {
 
   beforeAll(async () => {
     simulator = await PushSimulator.start()
-    watched = await InProcessServer.start(backend, {
-      HERMOD_DEVICES_PER_USER: String(devicesPerUser),
-    })
-    world = new PushWorld(watched.server, simulator)
+    world = new PushWorld(server, simulator)
     await world.setCertificates(['vendor_h'])
-    pool = new PeoplePool(watched, userCount * 10)
+    pool = new PeoplePool(server, userCount * 10)
   })
   afterAll(async () => {
-    await watched?.[Symbol.asyncDispose]()
     await simulator?.[Symbol.asyncDispose]()
   })
 
@@ -354,7 +352,7 @@ describe.each(anyBackend())('devices that pushes reach on $name', (backend) => {
     const property = fc.asyncProperty(histories, async (history) => {
       const taken = await pool.take(userCount)
       const people = taken.map((person) => ({ ...person, password: sharedPassword }))
-      const devices = new Devices(watched, people, ` of ${++runs}`)
+      const devices = new Devices(server, people, ` of ${++runs}`)
       const model = new Model()
       for (const command of [...beginning, ...history])
         expect(await devices.perform(command), JSON.stringify(command)).toBe(model.step(command))

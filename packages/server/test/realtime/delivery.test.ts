@@ -6,26 +6,18 @@ import {
   type GatewayEvent,
   type Session,
 } from '@hermod/testkit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { sendToGroup } from '../support/groups/group-messaging.js'
 import { aGroup, expectSuccess, groupCall, groupEventsOf } from '../support/groups/groups.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { ownServer } from '../support/in-process-server.js'
 import { operate, recall } from '../support/messaging/message-operations.js'
 import { sendText } from '../support/messaging/messaging.js'
 
 let devices = 0
 
 describe('delivery to connected devices', () => {
-  let server: InProcessServer
-
-  beforeAll(async () => {
-    const [backend] = anyBackend()
-    server = await InProcessServer.start(backend as Backend)
-  })
-
-  afterAll(async () => {
-    await server?.[Symbol.asyncDispose]()
-  })
+  const [backend] = anyBackend() as [Backend]
+  const server = ownServer(backend)
 
   const users = (count: number): Promise<Session[]> =>
     Promise.all(Array.from({ length: count }, () => server.api.newSession()))

@@ -16,7 +16,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode, expectCode } from '../support/answer-codes.js'
 import { block, connect, unblock } from '../support/contacts.js'
 import { aGroup, expectSuccess, groupCall } from '../support/groups/groups.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { ownServer } from '../support/in-process-server.js'
 import { history, notify, sendText, textTo } from '../support/messaging/messaging.js'
 import { PushWorld } from '../support/push/push-world.js'
 
@@ -26,14 +26,13 @@ const typing = { content: '', ext: '{"input_status":"typing"}' }
 const stopped = { content: '', ext: '{"input_status":"nothing"}' }
 
 describe.each(anyBackend())('connected devices on $name', (backend) => {
-  let service: InProcessServer
+  const service = ownServer(backend, {}, 'gateway')
   let simulator: PushSimulator
   let world: PushWorld
   const clients: GatewayClient[] = []
 
   beforeAll(async () => {
     simulator = await PushSimulator.start()
-    service = await InProcessServer.start(backend, {}, 'gateway')
     world = new PushWorld(service, simulator)
     await world.setCertificates(['vendor_x'])
   })
@@ -41,7 +40,6 @@ describe.each(anyBackend())('connected devices on $name', (backend) => {
     for (const client of clients.splice(0)) client[Symbol.dispose]()
   })
   afterAll(async () => {
-    await service?.[Symbol.asyncDispose]()
     await simulator?.[Symbol.asyncDispose]()
   })
 

@@ -1,9 +1,9 @@
 /** The events of operations with what they say, and what their users must read again, on both databases. */
 import { userChangeKind } from '@hermod/protocol'
 import { type Api, anyBackend, type Json, type Session } from '@hermod/testkit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { aGroup, types } from '../support/groups/groups.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { ownServer } from '../support/in-process-server.js'
 import { anApplication, broadcast } from '../support/messaging/broadcasts.js'
 import { sendText } from '../support/messaging/messaging.js'
 
@@ -311,15 +311,10 @@ const cases: readonly Case[] = [
 ]
 
 describe.each(anyBackend())('events of operations on $name', (backend) => {
-  let server: InProcessServer
-
-  beforeAll(async () => {
-    server = await InProcessServer.start(backend)
-  })
-  afterAll(() => server?.[Symbol.asyncDispose]())
+  const server = ownServer(backend)
 
   async function newWorld(): Promise<World> {
-    const admin = await anApplication(server.server)
+    const admin = await anApplication(server)
     const [alice, bob, guest] = await Promise.all([
       admin.newSession(),
       admin.newSession(),

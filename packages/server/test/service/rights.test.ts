@@ -29,7 +29,7 @@ import {
 import { anyBackend, type Backend, GatewayClient, isFullRun } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { ownServer } from '../support/in-process-server.js'
 import { type Forms, formsOf } from '../support/walk/walk-forms.js'
 import { type Intrusion, intrusionsInto, type Target } from '../support/walk/walk-intrusions.js'
 import { type MarkedWorld, type Marker, markedWorld } from '../support/walk/walk-markers.js'
@@ -137,7 +137,7 @@ interface Reply {
 }
 
 describe.each(anyBackend())('rights on $name', (backend) => {
-  let server: InProcessServer
+  const server = ownServer(backend, {}, 'gateway')
   let world: WalkWorld
   let marked: MarkedWorld
   let victims: readonly Account[]
@@ -149,7 +149,6 @@ describe.each(anyBackend())('rights on $name', (backend) => {
   const cursors = new Map<string, string>()
 
   beforeAll(async () => {
-    server = await InProcessServer.start(backend, {}, 'gateway')
     world = await WalkWorld.create(server)
     marked = await markedWorld(world)
     const { alice, carol, dave, erin } = marked
@@ -163,7 +162,6 @@ describe.each(anyBackend())('rights on $name', (backend) => {
 
   afterAll(async () => {
     for (const { life } of Object.values(foreignCallers ?? {})) life.client?.terminate()
-    await server?.[Symbol.asyncDispose]()
   })
 
   const withToken = ({ token, appId }: Account): Identity => ({ token, appId })

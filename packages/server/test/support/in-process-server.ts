@@ -15,6 +15,7 @@ import {
   TokenIssuer,
 } from '@hermod/testkit'
 import { pino } from 'pino'
+import { afterAll, beforeAll } from 'vitest'
 import { loadConfig } from '../../dist/config/config.js'
 import { type RunningServer, startService } from '../../dist/context/server/server.js'
 import { jsonValue, textValue } from '../../dist/http/bodies/body-value.js'
@@ -64,9 +65,11 @@ export class InProcessServer implements Watched, AsyncDisposable {
   #sql: Sql | undefined
   #place: DataPlace | undefined
 
-  private constructor(
-    settings: Readonly<Record<string, string>>,
-    private readonly connects: 'double' | 'gateway',
+  /** Its parts can be used after `open`. */
+  constructor(
+    private readonly backend: Backend,
+    settings: Readonly<Record<string, string>> = {},
+    private readonly connects: 'double' | 'gateway' = 'double',
   ) {
     this.#settings = settings
   }
@@ -81,9 +84,9 @@ export class InProcessServer implements Watched, AsyncDisposable {
     settings: Readonly<Record<string, string>> = {},
     connects: 'double' | 'gateway' = 'double',
   ): Promise<InProcessServer> {
-    const server = new InProcessServer(settings, connects)
+    const server = new InProcessServer(backend, settings, connects)
     try {
-      await server.#open(backend)
+      await server.open()
     } catch (error) {
       await server[Symbol.asyncDispose]()
       throw error
@@ -138,8 +141,8 @@ export class InProcessServer implements Watched, AsyncDisposable {
     await this.#run(new URL(this.api.options.url).port)
   }
 
-  async #open(backend: Backend): Promise<void> {
-    const database = await backend.createDatabase()
+  async open(): Promise<void> {
+    const database = await this.backend.createDatabase()
     this.#parts.push(database)
     const { appId, adminToken, operatorToken, dataDir } = this
     this.#place = { dataDir, databaseUrl: database.url }
@@ -244,4 +247,31 @@ function bodyOf(
 function present<Part>(part: Part | undefined): Part {
   if (part === undefined) throw new Error('the service does not run')
   return part
+}
+
+const sharedServers = new Map<
+  Backend['name'],
+  { server: InProcessServer; opened?: Promise<void> }
+>()
+
+/**
+ * The server with default settings that the test files of a worker share, opened before the tests of
+ * the suite. It ends with the worker. Its tests make their own users, and leave alone its clock, its
+ * application and what the integrity check looks at.
+ */
+export function sharedServer(backend: Backend): InProcessServer {
+  const shared = sharedServers.get(backend.name) ?? { server: new InProcessServer(backend) }
+  sharedServers.set(backend.name, shared)
+  beforeAll(() => (shared.opened ??= shared.server.open()))
+  return shared.server
+}
+
+/** A server for the tests of the suite alone. For the parameters see {@link InProcessServer.start}. */
+export function ownServer(
+  ...parameters: ConstructorParameters<typeof InProcessServer>
+): InProcessServer {
+  const server = new InProcessServer(...parameters)
+  beforeAll(() => server.open())
+  afterAll(() => server[Symbol.asyncDispose]())
+  return server
 }

@@ -12,9 +12,9 @@ import {
   type Session,
   type TokenData,
 } from '@hermod/testkit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { ownServer } from '../support/in-process-server.js'
 
 const password = 'correct horse'
 const beyondUsernames = 'username must consist of letters, digits, underscores and CJK ideographs'
@@ -41,22 +41,17 @@ const freshSettings = {
 }
 
 describe.each(anyBackend())('accounts on $name', (backend) => {
-  let server: InProcessServer
+  const server = ownServer(backend, {
+    HERMOD_CHECK_ANSWERS: 'on',
+    HERMOD_RESERVED_USERNAME_PREFIXES: 'official_,系统',
+    HERMOD_DEVICES_PER_USER: String(devicesPerUser),
+  })
   let api: Api
   let admin: Api
 
   beforeAll(async () => {
-    server = await InProcessServer.start(backend, {
-      HERMOD_CHECK_ANSWERS: 'on',
-      HERMOD_RESERVED_USERNAME_PREFIXES: 'official_,系统',
-      HERMOD_DEVICES_PER_USER: String(devicesPerUser),
-    })
     api = server.api
     admin = server.api.admin()
-  })
-
-  afterAll(async () => {
-    await server?.[Symbol.asyncDispose]()
   })
 
   /** Names nobody has, in the order of their registration also by ID. */

@@ -4,9 +4,9 @@
  */
 import { createHmac } from 'node:crypto'
 import { type Api, anyBackend, type Json } from '@hermod/testkit'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { ownServer } from '../support/in-process-server.js'
 
 const password = 'correct horse'
 
@@ -37,17 +37,12 @@ const defaults = {
 }
 
 describe.each(anyBackend())('the settings of an application on $name', (backend) => {
-  let server: InProcessServer
+  const server = ownServer(backend)
   let operator: Api
   let app: { appId: string; token: string }
 
   beforeAll(async () => {
-    server = await InProcessServer.start(backend)
     operator = server.api.as(server.operatorToken)
-  })
-
-  afterAll(async () => {
-    await server?.[Symbol.asyncDispose]()
   })
 
   beforeEach(async () => {

@@ -8,7 +8,7 @@ import {
   type Session,
   waitFor,
 } from '@hermod/testkit'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerCode, expectCode } from '../support/answer-codes.js'
 import type { SqlRow } from '../support/database/sql.js'
 import {
@@ -19,7 +19,7 @@ import {
   groupEventsOf,
   types,
 } from '../support/groups/groups.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { ownServer } from '../support/in-process-server.js'
 import { broadcast } from '../support/messaging/broadcasts.js'
 import {
   acknowledge,
@@ -114,30 +114,25 @@ const erasedTables = Object.keys(fate).filter((table) => fate[table] === 'erased
 const ownerColumns = ['user_id', 'peer_id', 'applicant_id', 'invitee_id', 'inviter_id'] as const
 
 describe.each(anyBackend())('deletion of a user on $name', (backend) => {
-  let watched: InProcessServer
-  let server: InProcessServer
+  const server = ownServer(backend)
   let api: Api
   let alice: Session
   let bob: Session
   let carol: Session
 
   beforeAll(async () => {
-    watched = await InProcessServer.start(backend)
-    server = watched.server
     api = server.api
   })
-
-  afterAll(() => watched?.[Symbol.asyncDispose]())
 
   beforeEach(async () => {
     ;[alice, bob, carol] = await Promise.all([api.newSession(), api.newSession(), api.newSession()])
   })
 
-  const query = (statement: string) => watched.sql.run(statement)
+  const query = (statement: string) => server.sql.run(statement)
 
   async function tables(): Promise<string[]> {
     const rows = await query(
-      watched.place.databaseUrl === undefined
+      server.place.databaseUrl === undefined
         ? "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'"
         : "select table_name as name from information_schema.tables where table_schema = 'public'",
     )
@@ -450,7 +445,7 @@ describe.each(anyBackend())('deletion of a user on $name', (backend) => {
     ])
   })
 
-  const events = (group_id: number): Promise<GroupEvent[]> => groupEventsOf(watched.sql, group_id)
+  const events = (group_id: number): Promise<GroupEvent[]> => groupEventsOf(server.sql, group_id)
 
   it('leaves the messages, the conversation and the pin to the others', async () => {
     await sendText(alice.api, bob.id, 'from alice')

@@ -7,27 +7,22 @@ import {
   type Json,
   type LoginSession,
 } from '@hermod/testkit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { answerCode, expectCode } from '../support/answer-codes.js'
 import type { Sql } from '../support/database/sql.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { ownServer } from '../support/in-process-server.js'
 import { recordedEvents } from '../support/messaging/recorded-events.js'
 
 const devicesPerUser = 20
 
 describe.each(anyBackend())('devices on $name', (backend) => {
-  let watched: InProcessServer
+  const server = ownServer(backend)
   let api: Api
   let sql: Sql
 
   beforeAll(async () => {
-    watched = await InProcessServer.start(backend)
-    api = watched.server.api
-    sql = watched.sql
-  })
-
-  afterAll(async () => {
-    await watched?.[Symbol.asyncDispose]()
+    api = server.api
+    sql = server.sql
   })
 
   /** Logs in one after another, each with a device of its own. */
@@ -394,7 +389,7 @@ describe.each(anyBackend())('devices on $name', (backend) => {
     it('bind push token: of more than 20 certificates of a device the oldest gives way', async () => {
       const [session] = (await withDevices(1)) as [LoginSession]
       for (let index = 1; index <= 22; index++) {
-        watched.clock.set(watched.clock.now() + 10)
+        server.clock.set(server.clock.now() + 10)
         await bind(session.api, 1, `token of ${session.id}`, `certificate ${index}`)
       }
       const bound = (await bindingsOf(session)).map((binding) => binding.split('/')[2])

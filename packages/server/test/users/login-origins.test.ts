@@ -1,25 +1,19 @@
 /** Rule D2: failed logins delay the network that made them, and no device or network of the user. */
 import { type Account, type Answer, testBackends } from '@hermod/testkit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { expectCode } from '../support/answer-codes.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { ownServer } from '../support/in-process-server.js'
 
 const home = '198.51.100.7'
 const minuteMs = 60_000
 
 describe.each(testBackends())('origins of logins on $name', (backend) => {
-  let server: InProcessServer
-
-  beforeAll(async () => {
-    server = await InProcessServer.start(backend, {
-      HERMOD_LOGIN_USER_FAILURES: '5',
-      HERMOD_LOGIN_ADDRESS_FAILURES: '20',
-    })
+  const server = ownServer(backend, {
+    HERMOD_LOGIN_USER_FAILURES: '5',
+    HERMOD_LOGIN_ADDRESS_FAILURES: '20',
   })
 
-  afterAll(async () => {
-    await server?.[Symbol.asyncDispose]()
-  })
+  afterAll(async () => {})
 
   function logIn(user: Account, address: string, more: object = {}): Promise<Answer> {
     return server.api.call('POST', '/token/id', {

@@ -3,29 +3,26 @@
  * D1a, D1b).
  */
 import { type Answer, type Api, anyBackend, type Session } from '@hermod/testkit'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import { aGroup } from '../support/groups/groups.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { ownServer } from '../support/in-process-server.js'
 
 const password = 'correct horse'
 /** One ideograph, as it is written and in its compatibility form, which the first is the NFC of. */
 const twins = { unified: '\u8c48', compatibility: '\uf900' }
 
 describe.each(anyBackend())('names on $name', (backend) => {
-  let watched: InProcessServer
+  const server = ownServer(backend, {
+    HERMOD_RESERVED_USERNAME_PREFIXES: `${twins.unified}_`,
+  })
   let api: Api
   let alice: Session
   let bob: Session
 
   beforeAll(async () => {
-    watched = await InProcessServer.start(backend, {
-      HERMOD_RESERVED_USERNAME_PREFIXES: `${twins.unified}_`,
-    })
-    api = watched.server.api
+    api = server.api
   })
-
-  afterAll(() => watched?.[Symbol.asyncDispose]())
 
   beforeEach(async () => {
     alice = await api.newSession()

@@ -11,30 +11,25 @@ import {
   type TokenData,
   waitFor,
 } from '@hermod/testkit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { ownServer } from '../support/in-process-server.js'
 
 const dayMs = 86_400_000
 
 describe.each(anyBackend())('tokens on $name', (backend) => {
-  let watched: InProcessServer
-  let server: InProcessServer
+  const server = ownServer(backend, { HERMOD_USER_TOKEN_DAYS: '2' })
   let api: Api
 
   beforeAll(async () => {
-    watched = await InProcessServer.start(backend, { HERMOD_USER_TOKEN_DAYS: '2' })
-    server = watched.server
     api = server.api
   })
-
-  afterAll(() => watched?.[Symbol.asyncDispose]())
 
   async function codeOfToken(token: string): Promise<number> {
     return (await api.as(token).call('GET', '/user/profile')).code
   }
 
-  const sql = (statement: string) => watched.sql.run(statement)
+  const sql = (statement: string) => server.sql.run(statement)
 
   describe('a user token', () => {
     it('user token: expire is in milliseconds, HERMOD_USER_TOKEN_DAYS after the login', async () => {

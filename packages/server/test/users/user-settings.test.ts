@@ -1,9 +1,9 @@
 /** How users want to be found, reached and notified, on both databases (rules B3, C5, D7). */
 import type { UserSettings } from '@hermod/protocol'
 import { type Api, anyBackend, type Json, type Session } from '@hermod/testkit'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { sharedServer } from '../support/in-process-server.js'
 
 /** The operations that write one setting: the path, a value, and what /user/settings shows then. */
 const writers: readonly (readonly [string, unknown, Partial<UserSettings>])[] = [
@@ -38,18 +38,12 @@ const everythingWith = (push_token: string) => ({
 })
 
 describe.each(anyBackend())('user settings on $name', (backend) => {
-  let server: InProcessServer
+  const server = sharedServer(backend)
   let alice: Session
   let bob: Session
   let everything: ReturnType<typeof everythingWith>
 
-  beforeAll(async () => {
-    server = await InProcessServer.start(backend)
-  })
-
-  afterAll(async () => {
-    await server?.[Symbol.asyncDispose]()
-  })
+  afterAll(async () => {})
 
   beforeEach(async () => {
     alice = await server.api.newSession()

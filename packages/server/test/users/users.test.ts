@@ -10,9 +10,9 @@ import {
   type Json,
   type Session,
 } from '@hermod/testkit'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { ownServer } from '../support/in-process-server.js'
 import { recordedEvents } from '../support/messaging/recorded-events.js'
 
 const password = 'correct horse'
@@ -20,21 +20,16 @@ const otherPassword = 'battery staple'
 const unknownId = 1
 
 describe.each(anyBackend())('users on $name', (backend) => {
-  let watched: InProcessServer
-  let server: InProcessServer
+  const server = ownServer(backend, {
+    HERMOD_RESERVED_USERNAME_PREFIXES: 'official_',
+  })
   let api: Api
   let alice: Session
   let bob: Session
 
   beforeAll(async () => {
-    watched = await InProcessServer.start(backend, {
-      HERMOD_RESERVED_USERNAME_PREFIXES: 'official_',
-    })
-    server = watched.server
     api = server.api
   })
-
-  afterAll(() => watched?.[Symbol.asyncDispose]())
 
   beforeEach(async () => {
     alice = await api.newSession()
@@ -67,7 +62,7 @@ describe.each(anyBackend())('users on $name', (backend) => {
   async function eventsAbout(
     userId: number,
   ): Promise<{ kind: string; actor: number; content: string }[]> {
-    return (await recordedEvents(watched.sql))
+    return (await recordedEvents(server.sql))
       .filter(({ users }) => users.includes(userId))
       .map(({ kind, actor, content }) => ({ kind, actor, content }))
   }
@@ -592,7 +587,7 @@ describe.each(anyBackend())('users on $name', (backend) => {
           })
         }
         expect(
-          await watched.sql.run(`select user_id from users where username like '${prefix}%'`),
+          await server.sql.run(`select user_id from users where username like '${prefix}%'`),
         ).toEqual([])
         expect(await contactsOf(bob.api)).toEqual([])
         const made = await api.admin().succeed('POST', '/user/register/anonymous', {

@@ -9,24 +9,22 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type CommandDependencies, runProgram } from '../../dist/commands/program.js'
 import { answerCode } from '../support/answer-codes.js'
 import type { CommandResult } from '../support/hermod-command.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { ownServer } from '../support/in-process-server.js'
 
 const given = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
 
 describe.each(anyBackend())('hermod webhook on $name', (backend) => {
-  let server: InProcessServer
+  const server = ownServer(backend, { HERMOD_OUTBOUND_ALLOW: '127.0.0.1' })
   let receiver: WebhookReceiver
   let folder: TempFolder
 
   beforeAll(async () => {
-    server = await InProcessServer.start(backend, { HERMOD_OUTBOUND_ALLOW: '127.0.0.1' })
     receiver = await WebhookReceiver.start({ verify: () => {} })
     folder = new TempFolder('webhook-command')
   })
 
   afterAll(async () => {
     await receiver?.[Symbol.asyncDispose]()
-    await server?.[Symbol.asyncDispose]()
     folder?.[Symbol.dispose]()
   })
 

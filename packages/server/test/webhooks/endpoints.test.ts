@@ -13,7 +13,7 @@ import { type ReceivedRequest, WebhookReceiver } from '@hermod/testkit/webhooks'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode, expectCode } from '../support/answer-codes.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { ownServer } from '../support/in-process-server.js'
 import { integrityFaults, sendText } from '../support/messaging/messaging.js'
 
 const hourMs = 3_600_000
@@ -62,13 +62,12 @@ const badSettings: Readonly<Record<string, readonly [field: string, settings: ob
 describe.each(testBackends())('endpoints of webhooks on $name', (backend) => {
   /** Checks of input do not depend on the database. */
   const isFirst = anyBackend().some(({ name }) => name === backend.name)
-  let server: InProcessServer
+  const server = ownServer(backend, { HERMOD_OUTBOUND_ALLOW: '127.0.0.1' })
   let admin: Api
   let receiver: WebhookReceiver
   let requests: ReceivedRequest[]
 
   beforeAll(async () => {
-    server = await InProcessServer.start(backend, { HERMOD_OUTBOUND_ALLOW: '127.0.0.1' })
     admin = server.api.admin()
     // The tests look at the signatures, since the clock of the service may be ahead.
     receiver = await WebhookReceiver.start({ verify: () => {} })
@@ -83,7 +82,6 @@ describe.each(testBackends())('endpoints of webhooks on $name', (backend) => {
 
   afterAll(async () => {
     await receiver?.[Symbol.asyncDispose]()
-    await server?.[Symbol.asyncDispose]()
   })
 
   const call = (path: string, body: object, api = admin): Promise<Answer> =>

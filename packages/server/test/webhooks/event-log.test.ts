@@ -5,7 +5,7 @@ import type { EventPage } from '@hermod/protocol'
 import { type Answer, anyBackend, GatewayClient, testBackends, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode, expectCode } from '../support/answer-codes.js'
-import { InProcessServer } from '../support/in-process-server.js'
+import { type InProcessServer, ownServer } from '../support/in-process-server.js'
 
 const patience = { timeoutMs: 30_000 }
 
@@ -80,14 +80,9 @@ class EventApp {
 }
 
 describe.each(testBackends())('the log of events on $name', (backend) => {
-  let server: InProcessServer
+  const server = ownServer(backend)
 
-  beforeAll(async () => {
-    server = await InProcessServer.start(backend)
-  })
-  afterAll(async () => {
-    await server?.[Symbol.asyncDispose]()
-  })
+  afterAll(async () => {})
 
   it('every event comes once, in the order of the commits, from any cursor on', async () => {
     const app = await EventApp.create(server)
@@ -186,18 +181,13 @@ describe.each(testBackends())('the log of events on $name', (backend) => {
 })
 
 describe.each(anyBackend())('readers of the log of events on $name', (backend) => {
-  let server: InProcessServer
+  const server = ownServer(backend)
   let app: EventApp
 
   beforeAll(async () => {
-    server = await InProcessServer.start(backend)
     app = await EventApp.create(server)
     await app.rename(await app.newUser())
   })
-  afterAll(async () => {
-    await server?.[Symbol.asyncDispose]()
-  })
-
   it('a cursor of another application, of another database, after the end or of no log is refused with the reason', async () => {
     const { cursor } = await app.page({ after: '' })
     const [epoch, appId, position] = cursor.split('~')

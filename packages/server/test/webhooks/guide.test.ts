@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   anyBackend,
+  type Backend,
   Child,
   freePort,
   isFullRun,
@@ -14,7 +15,7 @@ import {
 } from '@hermod/testkit'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { InProcessServer } from '../support/in-process-server.js'
+import { ownServer } from '../support/in-process-server.js'
 
 const guide = readFileSync(join(import.meta.dirname, '../../../../docs/guides/webhooks.md'), 'utf8')
 const programs = new Map(
@@ -40,16 +41,14 @@ function commandOf(program: string | null): readonly [string] | null {
 }
 
 const tenMinutes = 600_000
-const [backend] = anyBackend()
-let server: InProcessServer
+const [backend] = anyBackend() as [Backend]
+const server = ownServer(backend, { HERMOD_OUTBOUND_ALLOW: '127.0.0.1' })
 let folder: TempFolder
 let alice: Session
 let bob: Session
 const children: Child[] = []
 
 beforeAll(async () => {
-  if (!backend) throw new Error('there is no database')
-  server = await InProcessServer.start(backend, { HERMOD_OUTBOUND_ALLOW: '127.0.0.1' })
   ;[alice, bob] = [await server.api.newSession(), await server.api.newSession()]
   folder = new TempFolder('receivers')
 })
@@ -57,7 +56,6 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const child of children) child.killTree()
   folder?.[Symbol.dispose]()
-  await server?.[Symbol.asyncDispose]()
 })
 
 /** Calls an operation of webhooks with an Admin token. */

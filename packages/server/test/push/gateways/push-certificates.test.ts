@@ -15,7 +15,7 @@ import { type Answer, type Api, anyBackend, type Json, TempFolder } from '@hermo
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode, expectCode } from '../../support/answer-codes.js'
 import { callHermod } from '../../support/hermod-command.js'
-import { InProcessServer } from '../../support/in-process-server.js'
+import { ownServer } from '../../support/in-process-server.js'
 
 const publicUrl = 'https://chat.example.org'
 const providers: Readonly<Record<SimulatedChannel, number>> = {
@@ -51,17 +51,13 @@ function wrongCredentialsOf(channel: SimulatedChannel): Json {
 }
 
 describe.each(anyBackend())('push certificates on $name', (backend) => {
-  let watched: InProcessServer
-  let server: InProcessServer
+  const server = ownServer(backend, { HERMOD_PUBLIC_URL: publicUrl })
   let operator: Api
   let apps = 0
 
   beforeAll(async () => {
-    watched = await InProcessServer.start(backend, { HERMOD_PUBLIC_URL: publicUrl })
-    server = watched.server
     operator = server.api.as(server.operatorToken)
   })
-  afterAll(() => watched?.[Symbol.asyncDispose]())
 
   const call = (path: string, body: object) =>
     operator.call('POST', `/operator/v1/push/certificate/${path}`, { body })
@@ -346,7 +342,7 @@ describe.each(anyBackend())('push certificates on $name', (backend) => {
     const path = `${publicUrl}/push/receipts/vendor_h/${first.certificate_id.toString(36)}.`
     expect(first.receipt_url.startsWith(path)).toBe(true)
     expect(first.receipt_url.slice(path.length)).toMatch(/^[\w-]{32}$/)
-    await watched.sql.run(
+    await server.sql.run(
       `update push_certificates set last_accepted_at = 5, pauses = '{"certificate":6}' where app_id = '${app_id}'`,
     )
     const second = await succeed('set', {
@@ -385,7 +381,7 @@ describe.each(anyBackend())('push certificates on $name', (backend) => {
   it('tell of each used-up quota when it starts anew, and when the last of them does', async () => {
     const { app_id } = await anApp()
     await succeed('set', { app_id, name: 'main', ...credentialsOf('vendor_x') })
-    await watched.sql.run(
+    await server.sql.run(
       `update push_certificates set pauses = '{"private":7,"public":9}' where app_id = '${app_id}'`,
     )
     expect(await list(app_id)).toMatchObject([
@@ -469,7 +465,7 @@ describe.each(anyBackend())('push certificates on $name', (backend) => {
     expect(again.code).toBe(answerCode.push_certificate_not_found)
     const unchecked = await call('check', { app_id, name: 'main' })
     expect(unchecked.code).toBe(answerCode.push_certificate_not_found)
-    const bindings = await watched.sql.run(
+    const bindings = await server.sql.run(
       `select device_token from push_bindings where app_id = '${app_id}' and user_id = ${userId}`,
     )
     expect(bindings).toEqual([{ device_token: 'token-1' }])
@@ -502,7 +498,7 @@ describe.each(anyBackend())('push certificates on $name', (backend) => {
       seen.push(answer.envelope)
     }
     seen.push(await succeed('check', { app_id, name: 'vendor_h' }))
-    const rows = await watched.sql.run('select * from push_certificates')
+    const rows = await server.sql.run('select * from push_certificates')
     for (const mark of marks) {
       expect(JSON.stringify(seen)).not.toContain(mark)
       expect(JSON.stringify(rows)).not.toContain(mark)
@@ -516,7 +512,7 @@ describe.each(anyBackend())('push certificates on $name', (backend) => {
     await succeed('set', { app_id, name: 'main', ...credentialsOf('vendor_n') })
     const [before] = await list(app_id)
     const sealed = async () => {
-      const [row] = await watched.sql.run(
+      const [row] = await server.sql.run(
         `select sealed from push_certificates where app_id = '${app_id}'`,
       )
       return String(row?.sealed)
@@ -535,7 +531,7 @@ describe.each(anyBackend())('push certificates on $name', (backend) => {
     const right = await sealed()
     const wrong = right.slice(0, -1) + (right.endsWith('A') ? 'Q' : 'A')
     const plant = (text: string) =>
-      watched.sql.run(`update push_certificates set sealed = '${text}' where app_id = '${app_id}'`)
+      server.sql.run(`update push_certificates set sealed = '${text}' where app_id = '${app_id}'`)
     await plant(wrong)
     const { data } = await operator.succeed('POST', '/operator/v1/check')
     expect(data.faults).toContainEqual(expect.objectContaining({ check: 'stored_secret', app_id }))
@@ -552,10 +548,10 @@ describe.each(anyBackend())('push certificates on $name', (backend) => {
     for (const name of ['ends', 'stays'])
       await succeed('set', { app_id, name, ...credentialsOf('vendor_o') })
     const endsAt = Date.UTC(2020, 0, 2)
-    await watched.sql.run(
+    await server.sql.run(
       `update push_certificates set expires_at = ${endsAt} where app_id = '${app_id}' and name = 'ends'`,
     )
-    const check = await callHermod(['check', '--json'], watched.settings)
+    const check = await callHermod(['check', '--json'], server.settings)
     expect(check.code).toBe(1)
     expect(check.err).toContain('set new push certificates')
     expect(JSON.parse(check.out).faults).toEqual([
@@ -587,7 +583,7 @@ describe.each(anyBackend())('push certificates on $name', (backend) => {
     const set = (...args: string[]) =>
       callHermod(
         ['certificate', 'set', 'main', '--app', app_id, '--from', file('own.json', own), ...args],
-        { ...watched.settings, HERMOD_PUBLIC_URL: publicUrl },
+        { ...server.settings, HERMOD_PUBLIC_URL: publicUrl },
       )
     const content_parameters = { text: '{body}' }
     const template = {
@@ -625,7 +621,7 @@ describe.each(anyBackend())('push certificates on $name', (backend) => {
     const hermod = (args: string[], input = '') =>
       callHermod(
         ['certificate', ...args, '--app', app_id],
-        { ...watched.settings, HERMOD_PUBLIC_URL: publicUrl },
+        { ...server.settings, HERMOD_PUBLIC_URL: publicUrl },
         input,
       )
     const ios = (name: string, more: string[], input: string) =>

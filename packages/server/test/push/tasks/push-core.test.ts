@@ -3,7 +3,7 @@ import { pushDeliveryState } from '@hermod/protocol'
 import { PushSimulator } from '@hermod/push-simulator'
 import { anyBackend, type LoginSession, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { InProcessServer } from '../../support/in-process-server.js'
+import { ownServer } from '../../support/in-process-server.js'
 import { notify } from '../../support/messaging/messaging.js'
 import type { TestCoreChannel } from '../../support/push/core-channel.js'
 import { PushWorld } from '../../support/push/push-world.js'
@@ -17,20 +17,18 @@ const token = () => `device-${++names}`
 
 describe.each(anyBackend())('pushes to connected devices on $name', (backend) => {
   let simulator: PushSimulator
-  let service: InProcessServer
+  const service = ownServer(backend)
   let core: TestCoreChannel
   let world: PushWorld
 
   beforeAll(async () => {
     simulator = await PushSimulator.start()
-    service = await InProcessServer.start(backend)
     core = service.core
     world = new PushWorld(service, simulator)
     await world.setCertificates(['vendor_x'])
   })
   beforeEach(() => core.disconnectAll())
   afterAll(async () => {
-    await service?.[Symbol.asyncDispose]()
     await simulator?.[Symbol.asyncDispose]()
   })
 

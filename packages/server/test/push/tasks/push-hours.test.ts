@@ -5,7 +5,7 @@
 import { PushSimulator } from '@hermod/push-simulator'
 import { anyBackend, type Session } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { InProcessServer } from '../../support/in-process-server.js'
+import { ownServer } from '../../support/in-process-server.js'
 import { notify } from '../../support/messaging/messaging.js'
 import { PushWorld } from '../../support/push/push-world.js'
 
@@ -91,21 +91,19 @@ const hours: [string, number, number, Readonly<Record<string, boolean>>][] = [
 
 describe.each(anyBackend())('pushes of messages by the hour on $name', (backend) => {
   let simulator: PushSimulator
-  let service: InProcessServer
+  const service = ownServer(backend)
   let world: PushWorld
   let quiet: Session
   let silent: Session
 
   beforeAll(async () => {
     simulator = await PushSimulator.start()
-    service = await InProcessServer.start(backend)
     world = new PushWorld(service, simulator)
     await world.setCertificates(['vendor_n'])
     quiet = await world.user({ vendor_n: 'device-of-quiet' })
     silent = await world.user({ vendor_n: 'device-of-silent' })
   })
   afterAll(async () => {
-    await service?.[Symbol.asyncDispose]()
     await simulator?.[Symbol.asyncDispose]()
   })
 

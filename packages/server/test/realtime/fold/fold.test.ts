@@ -9,8 +9,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { closeCodes, eventsByOperation, operations } from '@hermod/protocol'
 import { anyBackend } from '@hermod/testkit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { InProcessServer } from '../../support/in-process-server.js'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { ownServer } from '../../support/in-process-server.js'
 import type { Answers } from '../../support/realtime/answers.js'
 import type { UserStore } from '../../support/realtime/user-store.js'
 import { Cast, isMarker, type WatchedRole, watched } from './cast.js'
@@ -40,20 +40,17 @@ it('fold table: has a row for each operation that changes something', () => {
 const isSilent = (id: string): boolean => typeof eventsByOperation[id] === 'string'
 
 describe.each(anyBackend())('fold table on $name', (backend) => {
-  let server: InProcessServer
+  const server = ownServer(backend, { HERMOD_CHECK_ANSWERS: 'off' })
   const faults = new Map<Row, string[]>()
 
   beforeAll(async () => {
     syncs = 0
     // Other suites check answers; here they would take half of the time.
-    server = await InProcessServer.start(backend, { HERMOD_CHECK_ANSWERS: 'off' })
     const casts = [...chunks(sharingRows, rowsOfCast), ...endingRows.map((each) => [each])]
     await Promise.all(casts.map(runCast))
     // A broadcast would reach the outsiders of other rows.
     await runCast(broadcastRows)
   }, timeoutMs)
-
-  afterAll(() => server?.[Symbol.asyncDispose]())
 
   async function runCast(rowsOfOne: readonly Row[]): Promise<void> {
     using cast = await Cast.create(server)
