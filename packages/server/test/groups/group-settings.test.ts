@@ -1,42 +1,25 @@
 /** What a group is like and what it is like for one member, on both databases. */
 import { anyBackend } from '@hermod/testkit'
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import { registerPeople } from '../support/contacts.js'
+import { aCast, type GroupCast } from '../support/groups/group-cast.js'
 import {
-  aCast,
-  admins,
-  codesOf,
-  type GroupCast,
-  members,
-  only,
-  owners,
-} from '../support/groups/group-cast.js'
-import {
-  aGroup,
   expectSuccess,
   type GroupEvent,
   groupCall,
   groupEventsOf,
   groupInfo,
   groupMembers,
-  types,
 } from '../support/groups/groups.js'
 import { sharedServer } from '../support/in-process-server.js'
 
-const unknownId = 1
-
-/** Path, name in the group, a value that a fresh group does not have, and values that cannot be. */
+/** Path, name in the group, and a value that a fresh group does not have. */
 const texts = [
-  ['/group/info/name', 'name', 'Walkers 🥾', ['n'.repeat(129), 7]],
-  [
-    '/group/info/avatar',
-    'avatar',
-    'https://example.org/a.png',
-    ['javascript:alert(1)', 'data:text/html,x', `/${'a'.repeat(2048)}`],
-  ],
-  ['/group/info/description', 'description', 'Those who walk', ['d'.repeat(1025), null]],
-  ['/group/info/ext', 'ext', '{"a":"\\u0000?"}', ['e'.repeat(8193), {}]],
+  ['/group/info/name', 'name', 'Walkers 🥾'],
+  ['/group/info/avatar', 'avatar', 'https://example.org/a.png'],
+  ['/group/info/description', 'description', 'Those who walk'],
+  ['/group/info/ext', 'ext', '{"a":"\\u0000?"}'],
 ] as const
 const flags = [
   ['/group/settings/enable_read_ack', 'read_ack', true],
@@ -50,8 +33,6 @@ describe.each(anyBackend())('the settings of a group on $name', (backend) => {
   const server = sharedServer(backend)
   let cast: GroupCast
   let group_id: number
-
-  beforeAll(async () => {})
 
   beforeEach(async () => {
     cast = await aCast(server)
@@ -137,53 +118,17 @@ describe.each(anyBackend())('the settings of a group on $name', (backend) => {
       })
       expect(await info()).toMatchObject({ [name]: value })
     })
-
-    it('is that of a group that is there', async () => {
-      const gone = await aGroup(cast.owner)
-      await expectSuccess(await groupCall(cast.owner.api, '/group/destroy', gone))
-      for (const id of [unknownId, gone])
-        expect(await groupCall(cast.owner.api, path, id, { [parameter]: value })).toMatchObject({
-          code: answerCode.group_not_found,
-          data: null,
-        })
-      for (const [params, field] of [
-        [{ [parameter]: value }, 'group_id'],
-        [{ group_id }, parameter],
-      ] as const) {
-        const answer = await cast.owner.api.call('POST', path, { body: params })
-        expect(answer).toMatchObject({ code: answerCode.invalid_parameter })
-        expect(answer.envelope.message).toContain(field)
-      }
-    })
   })
 
-  describe.each(texts)('%s', (path, name, value, bad) => {
-    it('is open to admins, and to members while the group says so', async () => {
-      const call = (api: GroupCast['owner']['api']) => groupCall(api, path, group_id, { value })
-      expect(await codesOf(cast, call)).toEqual(only(admins, answerCode.group_admin_required))
-      await expectSuccess(
-        await groupCall(cast.admin.api, '/group/settings/allow_member_modify', group_id, {
-          value: true,
-        }),
-      )
-      const codes = await codesOf(cast, call)
-      expect(codes).toEqual({
-        ...only(members, answerCode.group_admin_required),
-        outsider: answerCode.member_required,
-      })
-    })
-
-    it('refuses what it cannot be, by name', async () => {
-      for (const each of bad) {
-        const answer = await groupCall(cast.owner.api, path, group_id, { value: each })
-        expect(answer, JSON.stringify(each).slice(0, 40)).toMatchObject({
-          code: answerCode.invalid_parameter,
-        })
-        expect(answer.envelope.message).toContain('value ')
-      }
-      expect(await info()).toMatchObject({ [name]: name === 'name' ? 'Group' : '' })
-    })
-  })
+  it.each(['javascript:alert(1)', 'data:text/html,x'])(
+    '/group/info/avatar: refuses the address %s',
+    async (value) => {
+      const answer = await groupCall(cast.owner.api, '/group/info/avatar', group_id, { value })
+      expect(answer).toMatchObject({ code: answerCode.invalid_parameter })
+      expect(answer.envelope.message).toContain('value ')
+      expect(await info()).toMatchObject({ avatar: '' })
+    },
+  )
 
   it('takes texts as long as they may be, and empty ones except for the name', async () => {
     for (const [path, name, value] of [
@@ -200,36 +145,12 @@ describe.each(anyBackend())('the settings of a group on $name', (backend) => {
     }
   })
 
-  it.each([...flags, ['/group/settings/require_admin_approval', 'apply_approval', 0] as const])(
-    '%s is open to admins only',
-    async (path, name, value) => {
-      const params = { [name === 'apply_approval' ? name : 'value']: value }
-      expect(await codesOf(cast, (api) => groupCall(api, path, group_id, params))).toEqual(
-        only(admins, answerCode.group_admin_required),
-      )
-    },
-  )
-
-  it('takes 0 and 1 for off and on, and nothing else', async () => {
-    for (const [path, name] of flags) {
+  it('takes 0 and 1 for off and on', async () => {
+    for (const [path, name] of flags)
       for (const value of [1, 0]) {
         await expectSuccess(await groupCall(cast.owner.api, path, group_id, { value }))
         expect(await info()).toMatchObject({ [name]: value === 1 })
       }
-      for (const value of [2, 'maybe', null]) {
-        const answer = await groupCall(cast.owner.api, path, group_id, { value })
-        expect(answer).toMatchObject({ code: answerCode.invalid_parameter })
-        expect(answer.envelope.message).toContain('value ')
-      }
-    }
-    const answer = await groupCall(
-      cast.owner.api,
-      '/group/settings/require_admin_approval',
-      group_id,
-      { apply_approval: 3 },
-    )
-    expect(answer).toMatchObject({ code: answerCode.invalid_parameter })
-    expect(answer.envelope.message).toContain('apply_approval must')
   })
 
   it('keeps every one of several changes that are made at once', async () => {
@@ -280,12 +201,6 @@ describe.each(anyBackend())('the settings of a group on $name', (backend) => {
     const setCapacity = (value: unknown, api = cast.owner.api) =>
       groupCall(api, '/group/settings/capacity', group_id, { value })
 
-    it('is set by the owner and an Admin token only', async () => {
-      expect(await codesOf(cast, (api) => setCapacity(10, api))).toEqual(
-        only(owners, answerCode.group_owner_required),
-      )
-    })
-
     it('is at least the number of members and at most what the application allows', async () => {
       for (const value of [3, 100_000, '500'])
         expect(await setCapacity(value)).toMatchObject({ code: 200 })
@@ -294,11 +209,6 @@ describe.each(anyBackend())('the settings of a group on $name', (backend) => {
           code: answerCode.capacity_invalid,
           data: null,
         })
-      for (const value of [0, -1, 'many', 2n ** 63n]) {
-        const answer = await setCapacity(value)
-        expect(answer).toMatchObject({ code: answerCode.invalid_parameter })
-        expect(answer.envelope.message).toContain('value must')
-      }
       expect(await info()).toMatchObject({ capacity: 500 })
     })
 
@@ -360,34 +270,11 @@ describe.each(anyBackend())('the settings of a group on $name', (backend) => {
       expect(await eventsOf(() => unban())).toEqual([])
     })
 
-    it.each([0, -2, 100_000_000_001, 2n ** 62n, -(2n ** 63n), 'long', 1.5, undefined])(
-      'does not last %s minutes',
-      async (duration) => {
-        const answer = await ban(duration)
-        expect(answer).toMatchObject({ code: answerCode.invalid_parameter, data: null })
-        expect(answer.envelope.message).toContain('duration')
-        expect(await info()).toMatchObject({ ban_expire_time: 0 })
-      },
-    )
-
-    it('is the affair of admins, in a group that is there', async () => {
-      expect(await codesOf(cast, (api) => ban(5, api))).toEqual(
-        only(admins, answerCode.group_admin_required),
-      )
-      expect(await codesOf(cast, unban)).toEqual(only(admins, answerCode.group_admin_required))
-      const gone = await aGroup(cast.owner)
-      await expectSuccess(await groupCall(cast.owner.api, '/group/destroy', gone))
-      for (const id of [unknownId, gone]) {
-        expect(
-          await groupCall(cast.owner.api, '/group/settings/ban_all', id, { duration: 5 }),
-        ).toMatchObject({ code: answerCode.group_not_found })
-        expect(await groupCall(cast.owner.api, '/group/settings/unban_all', id)).toMatchObject({
-          code: answerCode.group_not_found,
-        })
-      }
-      const unnamed = await groupCall(cast.owner.api, '/group/settings/unban_all', undefined)
-      expect(unnamed).toMatchObject({ code: answerCode.invalid_parameter })
-      expect(unnamed.envelope.message).toContain('group_id')
+    it('does not last 0 minutes', async () => {
+      const answer = await ban(0)
+      expect(answer).toMatchObject({ code: answerCode.invalid_parameter, data: null })
+      expect(answer.envelope.message).toContain('duration')
+      expect(await info()).toMatchObject({ ban_expire_time: 0 })
     })
   })
 
@@ -400,45 +287,6 @@ describe.each(anyBackend())('the settings of a group on $name', (backend) => {
     ] as const
     const call = (path: string, params: object, api = cast.member.api) =>
       groupCall(api, path, group_id, params)
-
-    it.each(own)(
-      '%s are set by members for themselves, and by an Admin token for them',
-      async (path, params) => {
-        const codes = await codesOf(cast, (api) => call(path, params, api))
-        expect(codes).toMatchObject({
-          owner: 200,
-          admin: 200,
-          member: 200,
-          outsider: answerCode.not_group_member,
-        })
-        expect(codes).toMatchObject({
-          'Admin token': answerCode.invalid_parameter,
-          'Admin token, group_id': answerCode.invalid_parameter,
-          'Admin token, user_id of the member': 200,
-        })
-        expect(codes['Admin token, user_id of the member, group_id']).toBe(200)
-      },
-    )
-
-    it.each(own)(
-      '%s are those of a member of a public group too, and of a group that is there',
-      async (path, params) => {
-        const open = await aGroup(cast.owner, { more: { type: types.public } })
-        expect(await groupCall(cast.outsider.api, path, open, params)).toMatchObject({
-          code: answerCode.not_group_member,
-        })
-        await expectSuccess(await groupCall(cast.owner.api, '/group/destroy', open))
-        for (const id of [unknownId, open])
-          expect(await groupCall(cast.owner.api, path, id, params)).toMatchObject({
-            code: answerCode.group_not_found,
-          })
-        const answer = await groupCall(cast.owner.api, path, undefined, params)
-        expect(answer).toMatchObject({ code: answerCode.invalid_parameter })
-        expect(answer.envelope.message).toContain('group_id')
-        const [name = ''] = Object.keys(params)
-        expect((await call(path, {})).envelope.message).toContain(name)
-      },
-    )
 
     it('are seen by the member alone', async () => {
       expect((await call('/group/msg/mute_mode', { msg_mute_mode: 2 })).data).toEqual({
@@ -479,11 +327,6 @@ describe.each(anyBackend())('the settings of a group on $name', (backend) => {
       expect(await version()).toBe(after)
       expect(await eventsOf(() => set(''))).toEqual([updated(id, 'display_name', '', [id])])
       await set('n'.repeat(256))
-      for (const bad of ['n'.repeat(257), 7]) {
-        const answer = await call('/group/display_name', { value: bad })
-        expect(answer).toMatchObject({ code: answerCode.invalid_parameter })
-        expect(answer.envelope.message).toContain('value must')
-      }
     })
 
     it('leave the group as old as it is', async () => {
@@ -524,16 +367,6 @@ describe.each(anyBackend())('the settings of a group on $name', (backend) => {
           code: answerCode.push_mode_out_of_range,
           data: null,
         })
-      for (const [path, params] of [
-        ['/group/msg/push_mode', { msg_push_mode: 'all' }],
-        ['/group/msg/mute_mode', { msg_mute_mode: 3 }],
-        ['/group/msg/mute_mode', { msg_mute_mode: -1 }],
-        ['/group/msg/not_disturb', { value: 2 }],
-      ] as const) {
-        const answer = await call(path, params)
-        expect(answer).toMatchObject({ code: answerCode.invalid_parameter })
-        expect(answer.envelope.message).toContain(`${Object.keys(params)[0]} must`)
-      }
       expect(await info()).toMatchObject({ msg_mute_mode: 0, msg_push_mode: 0 })
     })
 
