@@ -12,9 +12,22 @@ export const isLoggedOut = ({ code }: Failure) => code === 402 || code === 10008
 /** True: the same call may succeed later, or its answer says nothing. */
 export const isRepeated = (failure: Failure) => failure.retry || isLoggedOut(failure)
 
-/** Returns a random time before the next try, up to a bound that doubles with each failure from 1 s to a minute. */
-export function backOffMs({ random }: Pick<CoreContext, 'random'>, failures: number): number {
-  return 250 + Math.floor(random() * Math.min(60_000, 1_000 * 2 ** Math.min(failures, 6)))
+/** Milliseconds: the shortest wait, and the random time on top of it after the first failure and at most. */
+interface BackoffBounds {
+  readonly least: number
+  readonly first: number
+  readonly most: number
+}
+
+const callBounds: BackoffBounds = { least: 250, first: 1_000, most: 60_000 }
+
+/** Returns a random time before the next try, below a bound that doubles with each failure. */
+export function backoff(
+  failures: number,
+  random: () => number,
+  { least, first, most }: BackoffBounds = callBounds,
+): number {
+  return least + Math.ceil(random() * Math.min(most, first * 2 ** failures))
 }
 
 const firstSpreadMs = 100
@@ -37,7 +50,7 @@ export function waitMsOf(
 ): number {
   const { retryAfterMs } = failure ?? {}
   return retryAfterMs === undefined
-    ? backOffMs(context, failures)
+    ? backoff(failures, () => context.random())
     : Math.min(retryAfterMs, maxWaitMs)
 }
 

@@ -52,7 +52,7 @@ export class SyncBench extends CoreBench {
   /** What Things has heard. */
   readonly heard: string[]
 
-  static create(options: Pick<CoreBenchOptions, 'isCommitting' | 'isDurable'> = {}): SyncBench {
+  static create(options: Omit<CoreBenchOptions, 'parts'> = {}): SyncBench {
     const heard: string[] = []
     const parts = (context: CoreContext): readonly Part[] => {
       const logs: Logs = new Logs(context, {
@@ -85,8 +85,8 @@ export class SyncBench extends CoreBench {
   }
 
   /** A client that has a log of two messages. */
-  static current(): SyncBench {
-    const bench = SyncBench.create()
+  static current(options: Omit<CoreBenchOptions, 'parts'> = {}): SyncBench {
+    const bench = SyncBench.create(options)
     bench.open()
     bench.answer(bench.take('message.sync'), list)
     return bench

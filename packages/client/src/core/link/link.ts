@@ -2,7 +2,7 @@ import { badAnswer, closeNames, failureOf } from '../../errors.js'
 import type { CoreContext } from '../core-context.js'
 import type { Failure } from '../../model/failure.js'
 import type { ConnectionStatus } from '../live-state.js'
-import { isLoggedOut } from '../outcomes.js'
+import { backoff, isLoggedOut } from '../outcomes.js'
 import type { OpenedSession } from '../part.js'
 import { type AnswerFrame, failureIn, limitOf } from './calls.js'
 
@@ -49,8 +49,7 @@ const closingLimitMs = 2_000
 const silenceMs = 10_000
 /** A session that lasts so long ends the back-off. */
 const stableMs = 10_000
-const firstBackOffMs = 500
-const maxBackOffMs = 30_000
+const backoffBounds = { least: 0, first: 500, most: 30_000 }
 /** The longest wait that a server may order. */
 const maxWaitMs = 300_000
 /** Refused tokens in a row after which the client ends. */
@@ -382,10 +381,9 @@ export class Link {
 
   /** Waits for the next try: full jitter below a bound that doubles, or as long as the server says. */
   #retry(failure: Failure): void {
-    const bound = Math.min(maxBackOffMs, firstBackOffMs * 2 ** this.#failures)
-    const waitMs = this.#notBefore - this.#context.now
-    const ms = Math.ceil(waitMs > 0 ? waitMs : this.#context.random() * bound)
-    if (this.#failures < 10) this.#failures++
+    const waitMs = Math.ceil(this.#notBefore - this.#context.now)
+    const randomMs = backoff(this.#failures++, () => this.#context.random(), backoffBounds)
+    const ms = waitMs > 0 ? waitMs : randomMs
     this.#hasTried = true
     this.#become('waiting', { state: 'offline', retryInMs: ms, failure })
     this.#limit(ms, () => {

@@ -3,7 +3,7 @@ import { wireLog } from '../../model/log-key.js'
 import { foldChangesPage } from '../logs/fold-answers.js'
 import type { Logs } from '../logs/logs.js'
 import { changesPageOf } from '../logs/wire.js'
-import { callUntilAnswered } from '../outcomes.js'
+import { backoff, callUntilAnswered } from '../outcomes.js'
 import type { LogKey } from '../../model/records.js'
 
 /** The part of Sync that Gaps uses. */
@@ -14,10 +14,15 @@ export interface GapsHost {
   needHead(key: LogKey): void
 }
 
+interface Target {
+  /** Up to which change the log has to get. */
+  change: number
+  /** Answers in a row that have not helped. */
+  failures: number
+}
+
 /** The first wait, and the random time on top of it. */
 const waitMs = 300
-/** The wait after a failed call. */
-const retryMs = 2_000
 const pageLength = 100
 
 /** Changes that are missing in logs; asked for once per log. */
@@ -25,8 +30,7 @@ export class Gaps {
   readonly #context: CoreContext
   readonly #logs: Logs
   readonly #host: GapsHost
-  /** Up to which change each log has to get. */
-  readonly #targets = new Map<LogKey, number>()
+  readonly #targets = new Map<LogKey, Target>()
 
   constructor(context: CoreContext, logs: Logs, host: GapsHost) {
     this.#context = context
@@ -40,14 +44,18 @@ export class Gaps {
 
   /** Tests whether changes are missing that the log has not got since. */
   isMissing(key: LogKey): boolean {
-    return (this.#targets.get(key) ?? 0) > (this.#logs.get(key)?.change ?? 0)
+    return (this.#targets.get(key)?.change ?? 0) > (this.#logs.get(key)?.change ?? 0)
   }
 
   /** @param isUrgent the server has said so; else the missing changes may be on their way */
   add(key: LogKey, change: number, isUrgent = false): void {
-    const isOpen = this.#targets.has(key)
-    this.#targets.set(key, Math.max(change, this.#targets.get(key) ?? 0))
-    if (!isOpen) this.#wait(key, isUrgent ? 0 : waitMs * (1 + this.#context.random()))
+    const target = this.#targets.get(key)
+    if (target) {
+      target.change = Math.max(change, target.change)
+      return
+    }
+    this.#targets.set(key, { change, failures: 0 })
+    this.#wait(key, isUrgent ? 0 : waitMs * (1 + this.#context.random()))
   }
 
   /** The session has ended, or everything was dropped. The flags in the records remain. */
@@ -60,11 +68,18 @@ export class Gaps {
     this.#context.after(timerOf(key), ms, () => this.#ask(key))
   }
 
+  #waitAgain(key: LogKey, target: Target): void {
+    this.#wait(
+      key,
+      backoff(target.failures++, () => this.#context.random()),
+    )
+  }
+
   #ask(key: LogKey): void {
     const record = this.#logs.get(key)
     const target = this.#targets.get(key)
     if (target === undefined) return
-    if (!record || record.change >= target) this.#settle(key)
+    if (!record || record.change >= target.change) this.#settle(key)
     else if (this.#host.isSyncDue) this.#wait(key, waitMs)
     else {
       const after = record.change
@@ -74,7 +89,7 @@ export class Gaps {
         if (!this.#targets.has(key)) return
         const page = answer && changesPageOf(key, answer.data)
         if (!page) {
-          if (answer) this.#wait(key, retryMs)
+          if (answer) this.#waitAgain(key, target)
           else this.#settle(key)
           return
         }
@@ -85,7 +100,11 @@ export class Gaps {
         )
         const change = this.#logs.get(key)?.change ?? 0
         if (change >= page.change || page.from === undefined) this.#settle(key)
-        else this.#wait(key, change > after ? 0 : retryMs)
+        else if (change <= after) this.#waitAgain(key, target)
+        else {
+          target.failures = 0
+          this.#wait(key, 0)
+        }
       })
     }
   }

@@ -347,6 +347,26 @@ describe('gaps', () => {
     expect(bench.calls).toEqual([])
   })
 
+  it('that answers do not fill are asked for again after a random time that grows', () => {
+    let random = 0
+    const bench = SyncBench.current({ random: () => random })
+    bench.frame(stored(5, 5))
+    bench.advance(300)
+    for (const [chance, ms] of [
+      [0, 250],
+      [0.5, 1_250],
+      [0.25, 1_250],
+      [1, 8_250],
+    ] as const) {
+      random = chance
+      bench.answer(bench.take('message.changes'), { nonsense: true })
+      bench.advance(ms - 1)
+      expect(bench.calls).toEqual([])
+      bench.advance(1)
+    }
+    expect(bench.take('message.changes').data).toMatchObject({ after_change: 2 })
+  })
+
   it('that what was missing closes are not asked for', () => {
     const bench = SyncBench.current()
     bench.frame(stored(4, 4))

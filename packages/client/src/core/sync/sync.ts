@@ -1,5 +1,5 @@
 import { badAnswer } from '../../errors.js'
-import { backOffMs } from '../outcomes.js'
+import { backoff } from '../outcomes.js'
 import type { CallOutcome, CoreContext } from '../core-context.js'
 import type { Command } from '../inputs.js'
 import type { Failure } from '../../model/failure.js'
@@ -43,9 +43,9 @@ const pages = {
 } as const
 /** Logs whose heads wait. */
 const maxWanted = 10_000
-/** Time to collect logs whose heads are needed; it doubles while answers do not help. */
+/** Time to collect logs whose heads are needed; a random one comes on top while answers do not help. */
 const collectMs = 100
-const maxCollectMs = 30_000
+const collectBounds = { least: 0, first: 2 * collectMs, most: 60_000 }
 /** Longer texts are no position. */
 const maxPosLength = 128
 const notReceived = 2
@@ -194,8 +194,9 @@ export class Sync implements Part {
   /** Calls soon, so that several logs share one call. */
   #collect(): void {
     if (this.#request || !this.#context.isOpen) return
-    const ms = Math.min(collectMs * 2 ** this.#failures, maxCollectMs)
-    this.#context.after('sync', ms, () => this.#run())
+    const failures = this.#failures
+    const waitMs = failures && backoff(failures, () => this.#context.random(), collectBounds)
+    this.#context.after('sync', collectMs + waitMs, () => this.#run())
   }
 
   #run(): void {
@@ -351,7 +352,10 @@ export class Sync implements Part {
   }
 
   #retry(afterMs = 0): void {
-    const ms = Math.max(afterMs, backOffMs(this.#context, this.#failures++))
+    const ms = Math.max(
+      afterMs,
+      backoff(this.#failures++, () => this.#context.random()),
+    )
     this.#context.after('sync', ms, () => this.#run())
   }
 
