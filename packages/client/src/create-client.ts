@@ -5,7 +5,7 @@ import { openSession } from './sessions/open-session.js'
 import type { Clock } from './ports/clock.js'
 import type { CallAnswer, ClientEvents, UserProfile } from './protocol-types.js'
 import { checkFunction, checkId, checkOneOf, checkText, refuse } from './surface/arguments.js'
-import { createCaller, signalOf } from './surface/caller.js'
+import { createCaller } from './surface/caller.js'
 import { connected } from './surface/connect.js'
 import { createContacts } from './surface/contacts.js'
 import { createConversation } from './surface/conversation.js'
@@ -38,8 +38,8 @@ export function createClientOn(
   options: ClientOptions,
   clock: Clock,
 ): Client {
-  const { url, appId, onError = console.error } = options
-  const hub = createHub(session, { userId: options.userId, onError })
+  const { url, appId } = options
+  const hub = createHub(session, options)
   const interests = createInterests(session, `views ${clock.random()}`)
   const parts = createConversationParts(hub)
   const users = createUsers(hub)
@@ -120,25 +120,13 @@ export function createClientOn(
       const { userId, groupId } = callOptions
       if (userId !== undefined) checkId('options.userId', userId)
       if (groupId !== undefined) checkId('options.groupId', groupId)
-      const command = {
-        type: 'call',
-        op,
-        data: data as object,
-        ...(userId !== undefined && { userId }),
-        ...(groupId !== undefined && { groupId }),
-      } as const
-      return (await session.execute(command, signalOf(callOptions))) as CallAnswer<typeof op>
+      return (await call(op, data, callOptions)) as CallAnswer<typeof op>
     },
     on(kind, listener) {
       checkText('kind', kind)
       checkFunction('listener', listener)
       return session.onEvent((event) => {
-        if (event.kind !== kind) return
-        try {
-          listener(event.data as ClientEvents[typeof kind])
-        } catch (error) {
-          hub.onError(error)
-        }
+        if (event.kind === kind) listener(event.data as ClientEvents[typeof kind])
       })
     },
     fileUrl: (file, { thumbnail } = {}) =>

@@ -5,6 +5,7 @@ import type { Effect } from '../core/effects.js'
 import type { Command, InputBody } from '../core/inputs.js'
 import type { Failure } from '../model/failure.js'
 import { ClientError, failureOf } from '../errors.js'
+import { reporterOf } from '../lib/reporter.js'
 import { StoreError, type StoreFailure } from '../ports/store.js'
 import type { Connection, ConnectionListener, UploadAnswer } from '../ports/transport.js'
 import { gatewayUrl } from './gateway-url.js'
@@ -34,6 +35,7 @@ type EffectOf<Type extends Effect['type']> = Extract<Effect, { readonly type: Ty
 /** Runs a core: gives it inputs one after the other, and its effects to the ports. */
 class LeaderRuntime implements Leader {
   readonly #options: ClientOptions
+  readonly #report: (error: unknown) => void
   readonly #ports: LeaderPorts
   readonly #leader: LeaderOptions
   readonly #listener: LeaderListener
@@ -51,6 +53,7 @@ class LeaderRuntime implements Leader {
 
   constructor(options: ClientOptions, ports: LeaderPorts, leader: LeaderOptions) {
     this.#options = options
+    this.#report = reporterOf(options)
     this.#ports = ports
     this.#leader = leader
     this.#listener = leader.listener
@@ -306,15 +309,6 @@ class LeaderRuntime implements Leader {
       run()
     } catch (error) {
       this.#report(error)
-    }
-  }
-
-  #report(error: unknown): void {
-    const { onError = (each: unknown) => console.error(each) } = this.#options
-    try {
-      onError(error)
-    } catch {
-      // The app's own report has failed; there is no other way to tell it.
     }
   }
 }

@@ -1,5 +1,6 @@
 import type { Batch } from '../model/batch.js'
 import type { CoreEvent } from '../core/effects.js'
+import { Listeners } from '../lib/listeners.js'
 import type { ConnectionStatus, LiveState } from '../core/live-state.js'
 import type { StoredState } from '../ports/store.js'
 import type { StateChange } from './session.js'
@@ -7,12 +8,11 @@ import { applyToTables, emptyTables, fillTables, type TableMaps } from '../store
 
 const connecting: ConnectionStatus = { state: 'connecting' }
 
-/** The copy of the store in a tab, and its listeners. A listener that throws stops no other one. */
+/** The copy of the store in a tab, and its listeners. */
 export class SessionState {
   readonly state: TableMaps & { live: LiveState }
-  readonly #onError: (error: unknown) => void
-  readonly #listeners = new Set<(change: StateChange) => void>()
-  readonly #eventListeners = new Set<(event: CoreEvent) => void>()
+  readonly #listeners: Listeners<StateChange>
+  readonly #eventListeners: Listeners<CoreEvent>
   /** The last live state of a leader. */
   #live: LiveState
   #isWanted = false
@@ -20,7 +20,8 @@ export class SessionState {
   constructor(live: LiveState, onError: (error: unknown) => void) {
     this.state = { ...emptyTables(), live }
     this.#live = live
-    this.#onError = onError
+    this.#listeners = new Listeners(onError)
+    this.#eventListeners = new Listeners(onError)
   }
 
   get commit(): number {
@@ -39,46 +40,31 @@ export class SessionState {
   }
 
   subscribe(listener: (change: StateChange) => void): () => void {
-    // A new function, so that one function may listen twice.
-    const own = (change: StateChange) => listener(change)
-    this.#listeners.add(own)
-    return () => this.#listeners.delete(own)
+    return this.#listeners.add(listener)
   }
 
   onEvent(listener: (event: CoreEvent) => void): () => void {
-    const own = (event: CoreEvent) => listener(event)
-    this.#eventListeners.add(own)
-    return () => this.#eventListeners.delete(own)
+    return this.#eventListeners.add(listener)
   }
 
   apply(batch: Batch): void {
     applyToTables(this.state, batch)
-    this.#tell(this.#listeners, { type: 'batch', batch })
+    this.#listeners.notify({ type: 'batch', batch })
   }
 
   reload(stored: StoredState): void {
     fillTables(this.state, stored)
-    this.#tell(this.#listeners, { type: 'reload' })
+    this.#listeners.notify({ type: 'reload' })
   }
 
   setLive(live: LiveState): void {
     this.#live = live
     const isWaiting = this.#isWanted && live.connection.state === 'idle'
     this.state.live = isWaiting ? { ...live, connection: connecting } : live
-    this.#tell(this.#listeners, { type: 'live' })
+    this.#listeners.notify({ type: 'live' })
   }
 
   event(event: CoreEvent): void {
-    this.#tell(this.#eventListeners, event)
-  }
-
-  #tell<T>(listeners: ReadonlySet<(value: T) => void>, value: T): void {
-    for (const listener of listeners) {
-      try {
-        listener(value)
-      } catch (error) {
-        this.#onError(error)
-      }
-    }
+    this.#eventListeners.notify(event)
   }
 }

@@ -8,6 +8,7 @@ import type { Command } from '../core/inputs.js'
 import type { ConnectionStatus, LiveState } from '../core/live-state.js'
 import { emptyMeta, type MessageRecord } from '../model/records.js'
 import { failureOf } from '../errors.js'
+import { reporterOf } from '../lib/reporter.js'
 import { type MessageQuery, type Store, StoreError, type StoreName } from '../ports/store.js'
 import type { Leadership, TabChange, Tabs } from '../ports/tabs.js'
 import type { Leader, StartLeader } from '../runtime/leader.js'
@@ -35,6 +36,7 @@ import { SessionState } from './session-state.js'
  */
 export class TabSession implements ClientSession {
   readonly #options: ClientOptions
+  readonly #report: (error: unknown) => void
   readonly #ports: ClientPorts
   readonly #startLeader: StartLeader
   readonly #tab: string
@@ -63,11 +65,12 @@ export class TabSession implements ClientSession {
 
   constructor(options: ClientOptions, ports: ClientPorts, startLeader: StartLeader) {
     this.#options = options
+    this.#report = reporterOf(options)
     this.#ports = ports
     this.#startLeader = startLeader
     this.#tab = Math.floor(ports.clock.random() * 2 ** 53).toString(36)
     this.#commands = new PendingCommands(this.#tab)
-    this.#state = new SessionState(this.#emptyLive(), (error) => this.#report(error))
+    this.#state = new SessionState(this.#emptyLive(), this.#report)
     this.#ready = new Promise((resolve) => {
       this.#setReady = resolve
     })
@@ -336,7 +339,7 @@ export class TabSession implements ClientSession {
       store,
       isWanted: () => this.#state.isWanted,
       post: (message) => this.#post(message),
-      onError: (error) => this.#report(error),
+      onError: this.#report,
     }
   }
 
@@ -454,14 +457,5 @@ export class TabSession implements ClientSession {
     this.#state.want(false)
     const ended = { state: 'ended', end: failureOf('closed', reason) } as const
     this.#state.setLive({ ...this.#emptyLive(), connection: connection ?? ended })
-  }
-
-  #report(error: unknown): void {
-    const { onError = (each: unknown) => console.error(each) } = this.#options
-    try {
-      onError(error)
-    } catch {
-      // The app's own report has failed; there is no other place for it.
-    }
   }
 }

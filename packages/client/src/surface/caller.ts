@@ -1,4 +1,4 @@
-import type { CallOptions } from '../api.js'
+import type { ActingAs, CallOptions } from '../api.js'
 import type { Answer } from '../core/inputs.js'
 import type { CallParams, OperationId } from '../protocol-types.js'
 import type { Session } from '../sessions/session.js'
@@ -7,13 +7,22 @@ import type { Session } from '../sessions/session.js'
 export type Caller = <Id extends OperationId>(
   op: Id,
   data: CallParams<Id>,
-  options: CallOptions | undefined,
+  options?: CallOptions & ActingAs,
 ) => Promise<Answer>
 
 /** Returns the caller of a session. */
 export function createCaller(session: Session): Caller {
-  return async (op, data, options) =>
-    (await session.execute({ type: 'call', op, data: data as object }, signalOf(options))) as Answer
+  return async (op, data, options = {}) => {
+    const { userId, groupId } = options
+    const command = {
+      type: 'call',
+      op,
+      data: data as object,
+      ...(userId !== undefined && { userId }),
+      ...(groupId !== undefined && { groupId }),
+    } as const
+    return (await session.execute(command, signalOf(options))) as Answer
+  }
 }
 
 /** Only the signal of options. */

@@ -27,7 +27,7 @@ const clock = {
 }
 
 function aClient(more: Partial<ClientOptions> = {}) {
-  const session = new FakeSession()
+  const session = new FakeSession(more)
   return { session, client: createClientOn(session, { ...options, ...more }, clock) }
 }
 

@@ -1,3 +1,6 @@
+import type { ClientOptions } from '../api.js'
+import { Listeners } from '../lib/listeners.js'
+import { reporterOf } from '../lib/reporter.js'
 import type { Batch } from '../model/batch.js'
 import type { Session, StateChange } from '../sessions/session.js'
 
@@ -14,35 +17,24 @@ export interface Hub {
   readonly isEnded: boolean
   /** Listens to changes, after the version has grown. @returns ends the listening */
   watch(listener: (change: StateChange) => void): () => void
-  /** Takes errors of listeners of the app. */
-  onError(error: unknown): void
+  /** Reports errors of listeners of the app. */
+  report(error: unknown): void
 }
 
 /** Follows a session, with one subscription. */
 export function createHub(
   session: Session,
-  options: { readonly userId?: number | undefined; readonly onError: (error: unknown) => void },
+  options: Pick<ClientOptions, 'userId' | 'onError'>,
 ): Hub {
-  const listeners = new Set<(change: StateChange) => void>()
-  /** An error of the app's own report has no other place. */
-  const onError = (error: unknown) => {
-    try {
-      options.onError(error)
-    } catch {}
-  }
+  const report = reporterOf(options)
+  const listeners = new Listeners<StateChange>(report)
   let version = 0
   let thingsVersion = 0
   session.subscribe((change) => {
     version++
     if (change.type === 'reload' || (change.type === 'batch' && hasThings(change.batch)))
       thingsVersion++
-    for (const listener of [...listeners]) {
-      try {
-        listener(change)
-      } catch (error) {
-        onError(error)
-      }
-    }
+    listeners.notify(change)
   })
   return {
     session,
@@ -59,11 +51,8 @@ export function createHub(
     get isEnded() {
       return session.state.live.connection.state === 'ended'
     },
-    watch(listener) {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-    onError,
+    watch: (listener) => listeners.add(listener),
+    report,
   }
 }
 

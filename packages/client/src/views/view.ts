@@ -1,4 +1,5 @@
 import type { View } from '../api.js'
+import { Listeners } from '../lib/listeners.js'
 import { type Hub, memoized } from './hub.js'
 
 /** A view that also changes for other reasons than the state, such as loaded messages. */
@@ -24,7 +25,7 @@ export function createView<T>(
   hub: Hub,
   { initial, compute, start }: ViewOptions<T> & { readonly compute: (former: T | undefined) => T },
 ): OwnView<T> {
-  const listeners = new Set<{ readonly run: () => void }>()
+  const listeners = new Listeners<void>(hub.report)
   let computedAt = -1
   let value: T | undefined
   let stop: (() => void) | undefined
@@ -39,20 +40,12 @@ export function createView<T>(
   }
   const check = () => {
     const former = value
-    if (getSnapshot() === former) return
-    for (const { run } of [...listeners]) {
-      try {
-        run()
-      } catch (error) {
-        hub.onError(error)
-      }
-    }
+    if (getSnapshot() !== former) listeners.notify()
   }
   return {
     getSnapshot,
     getServerSnapshot: () => initial,
     subscribe(run) {
-      const listener = { run }
       if (listeners.size === 0) {
         getSnapshot()
         const end = start?.()
@@ -62,9 +55,9 @@ export function createView<T>(
           end?.()
         }
       }
-      listeners.add(listener)
+      const remove = listeners.add(run)
       return () => {
-        if (listeners.delete(listener) && listeners.size === 0) stop?.()
+        if (remove() && listeners.size === 0) stop?.()
       }
     },
     refresh() {

@@ -1,3 +1,4 @@
+import type { ClientOptions } from '../../src/api.js'
 import { emptyLog } from '../../src/core/logs/log-fold.js'
 import type { ClientSession } from '../../src/sessions/session.js'
 import type { Batch } from '../../src/model/batch.js'
@@ -14,6 +15,8 @@ import type {
   UnsentRecord,
 } from '../../src/model/records.js'
 import { ClientError, failureOf } from '../../src/errors.js'
+import { Listeners } from '../../src/lib/listeners.js'
+import { reporterOf } from '../../src/lib/reporter.js'
 import type { MessageQuery } from '../../src/ports/store.js'
 import type { StateChange } from '../../src/sessions/session.js'
 
@@ -61,17 +64,22 @@ export class FakeSession implements ClientSession {
   beforeRead: () => void = () => {}
   reads = 0
   readonly #closing = new AbortController()
-  readonly #listeners = new Set<(change: StateChange) => void>()
-  readonly #eventListeners = new Set<(event: CoreEvent) => void>()
+  readonly #listeners: Listeners<StateChange>
+  readonly #eventListeners: Listeners<CoreEvent>
+
+  /** @param options those of the client: its listeners are of the app */
+  constructor(options: Pick<ClientOptions, 'onError'> = {}) {
+    const report = reporterOf(options)
+    this.#listeners = new Listeners(report)
+    this.#eventListeners = new Listeners(report)
+  }
 
   subscribe(listener: (change: StateChange) => void) {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    return this.#listeners.add(listener)
   }
 
   onEvent(listener: (event: CoreEvent) => void) {
-    this.#eventListeners.add(listener)
-    return () => this.#eventListeners.delete(listener)
+    return this.#eventListeners.add(listener)
   }
 
   async messages({ log, fromSeq, toSeq, limit }: MessageQuery) {
@@ -144,11 +152,11 @@ export class FakeSession implements ClientSession {
   }
 
   notify(change: StateChange): void {
-    for (const listener of [...this.#listeners]) listener(change)
+    this.#listeners.notify(change)
   }
 
   event(event: CoreEvent): void {
-    for (const listener of [...this.#eventListeners]) listener(event)
+    this.#eventListeners.notify(event)
   }
 
   /** Puts messages 1 to `seq` of a log into the store, and returns its record. */
