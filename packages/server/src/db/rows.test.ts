@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { bigint, text } from './columns.js'
 import { positionsOf, rowMaker, rowOf } from './rows.js'
 
 const columns = { app_id: 'text', seq: 'bigint', msg_id: 'bigint' } as const
@@ -23,6 +24,17 @@ describe('rowOf', () => {
   it('leaves out values that are no column', () => {
     const row = rowOf(columns, (seq: number) => ({ app_id: 'a', seq, msg_id: 10, rest: 'more' }))
     expect(row(1)).toEqual(['a', 1, 10])
+  })
+})
+
+describe('rowOf without a function', () => {
+  it('makes rows of values with the names in code', () => {
+    const row = rowOf({ app_id: text, seq: bigint, msg_id: bigint })
+    const value = { seq: 1, msgId: 10, appId: 'a' }
+    expect([row(value), row({ ...value, seq: 2 })]).toEqual([
+      ['a', 1, 10],
+      ['a', 2, 10],
+    ])
   })
 })
 

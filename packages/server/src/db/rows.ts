@@ -1,18 +1,30 @@
+import { type Columns, camelCaseOf, type TableRow } from './columns.js'
+
 /** Values by the names of columns. */
 export type ValuesOf<Columns> = { readonly [Name in keyof Columns]: unknown }
 
+/** Makes the rows of a bulk statement from values with the names in code; compiled as {@link rowMaker}. */
+export function rowOf<Table extends Columns>(columns: Table): (values: TableRow<Table>) => unknown[]
 /**
- * Makes the rows of a bulk statement from values by name. Values in the order of the columns are
- * used as they are, which costs a fraction of looking each of them up; any other order gives the
- * same rows. Rows of every message name all values: V8 takes several microseconds to spread another
- * object into one.
+ * Makes the rows of a bulk statement from values by the names of the columns. Values in the order
+ * of the columns are used as they are, which costs a fraction of looking each of them up; any other
+ * order gives the same rows. Rows of every message name all values: V8 takes several microseconds
+ * to spread another object into one.
  *
  * @param valuesOf always gives its values in the same order, as an object literal does
  */
 export function rowOf<Columns extends object, Source extends unknown[]>(
   columns: Columns,
   valuesOf: (...source: Source) => ValuesOf<Columns>,
+): (...source: Source) => unknown[]
+export function rowOf<Columns extends object, Source extends unknown[]>(
+  columns: Columns,
+  valuesOf?: (...source: Source) => ValuesOf<Columns>,
 ): (...source: Source) => unknown[] {
+  if (!valuesOf) {
+    const members = Object.keys(columns).map((column) => `values.${camelCaseOf(column)}`)
+    return new Function('values', `return [${members.join(', ')}]`) as () => unknown[]
+  }
   const names = Object.keys(columns) as (keyof Columns)[]
   let isInOrder: boolean | undefined
   return (...source) => {

@@ -1,9 +1,19 @@
 /**
- * The types of the tables. Flags are 0 or 1, instants are milliseconds, IDs are 64-bit integers.
- * The key of every table that grows with an app starts with the app, and of messages with the
- * conversation, so that PostgreSQL can partition them.
+ * The tables. Their columns are described as in columns.ts. Flags are 0 or 1, instants are
+ * milliseconds, IDs are 64-bit integers. The key of every table that grows with an app starts with
+ * the app, and of messages with the conversation, so that PostgreSQL can partition them.
  */
 import type { Int64 } from '@hermod/protocol'
+import {
+  bigint,
+  generated,
+  int64,
+  integer,
+  nullable,
+  smallint,
+  type TableOf,
+  text,
+} from './columns.js'
 import type { Generated } from './kysely.js'
 
 export interface Schema {
@@ -17,16 +27,16 @@ export interface Schema {
   user_tokens: UserTokensTable
   login_networks: LoginNetworksTable
   push_aliases: PushAliasesTable
-  devices: DevicesTable
+  devices: TableOf<typeof devicesTable>
   push_tags: PushTagsTable
-  push_bindings: PushBindingsTable
-  silent_push_bindings: SilentPushBindingsTable
+  push_bindings: TableOf<typeof pushBindingsTable>
+  silent_push_bindings: TableOf<typeof silentPushBindingsTable>
   push_certificates: PushCertificatesTable
   push_tasks: PushTasksTable
   push_task_counts: PushTaskCountsTable
   push_deliveries: PushDeliveriesTable
-  contacts: ContactsTable
-  contact_requests: ContactRequestsTable
+  contacts: TableOf<typeof contactsTable>
+  contact_requests: TableOf<typeof contactRequestsTable>
   pinned_conversations: PinnedConversationsTable
   conversations: ConversationsTable
   user_conversations: UserConversationsTable
@@ -49,10 +59,10 @@ export interface Schema {
   group_invitation_counts: GroupInvitationCountsTable
   group_announcements: GroupAnnouncementsTable
   group_files: GroupFilesTable
-  files: FilesTable
-  file_usage: FileUsageTable
-  file_references: FileReferencesTable
-  file_withdrawals: FileWithdrawalsTable
+  files: TableOf<typeof filesTable>
+  file_usage: TableOf<typeof fileUsageTable>
+  file_references: TableOf<typeof fileReferencesTable>
+  file_withdrawals: TableOf<typeof fileWithdrawalsTable>
   receipt_requests: ReceiptRequestsTable
   sent_transactions: SentTransactionsTable
   id_slots: IdSlotsTable
@@ -209,33 +219,33 @@ export interface PushTagsTable {
 }
 
 /** The token that a push gateway gave to a device; a token belongs to the device that bound it last. */
-export interface PushBindingsTable {
-  app_id: string
-  user_id: Int64
-  device_sn: number
+export const pushBindingsTable = {
+  app_id: text,
+  user_id: int64,
+  device_sn: integer,
   /** Name of the certificate. */
-  notifier_name: string
-  device_token: string
-  bound_at: number
+  notifier_name: text,
+  device_token: text,
+  bound_at: bigint,
   /** The end of a pause that the gateway requested; 0 = none. */
-  paused_until: Generated<number>
+  paused_until: generated(bigint),
 }
 
 /**
  * A push binding of a device with an ended login: no push reaches it. It becomes a push binding at
  * the next login with the GUID, unless a device has bound the token since (rule D6a).
  */
-export interface SilentPushBindingsTable {
-  app_id: string
-  user_id: Int64
+export const silentPushBindingsTable = {
+  app_id: text,
+  user_id: int64,
   /** The device may be removed in the meantime, and comes back with another serial number. */
-  device_guid: string
+  device_guid: text,
   /** Name of the certificate. */
-  notifier_name: string
-  device_token: string
-  bound_at: number
-  paused_until: number
-  silent_since: number
+  notifier_name: text,
+  device_token: text,
+  bound_at: bigint,
+  paused_until: bigint,
+  silent_since: bigint,
 }
 
 /** Credentials of an app at the gateway of a channel. */
@@ -339,34 +349,34 @@ export interface PushDeliveriesTable {
 }
 
 /** One user's record of another; each party of a contact has its own row. */
-export interface ContactsTable {
-  app_id: string
-  user_id: Int64
-  peer_id: Int64
+export const contactsTable = {
+  app_id: text,
+  user_id: int64,
+  peer_id: int64,
   /** 0 contact, 1 former contact, 2 stranger */
-  state: number
-  is_blocked: Generated<number>
+  state: smallint,
+  is_blocked: generated(smallint),
   /** 1: the peer alone has made the contact (rule E11) */
-  is_unasked: Generated<number>
-  alias: string
-  ext: string
-  mute_notification: number
-  updated_at: number
+  is_unasked: generated(smallint),
+  alias: text,
+  ext: text,
+  mute_notification: smallint,
+  updated_at: bigint,
 }
 
 /** The last contact request of `applicant_id` to `user_id`. */
-export interface ContactRequestsTable {
-  app_id: string
-  user_id: Int64
-  applicant_id: Int64
+export const contactRequestsTable = {
+  app_id: text,
+  user_id: int64,
+  applicant_id: int64,
   /** The applicant's name for the user. */
-  alias: string
-  reason: string
+  alias: text,
+  reason: text,
   /** 0 waiting, 1 accepted, 2 rejected */
-  status: number
-  created_at: number
-  expires_at: number
-  updated_at: number
+  status: smallint,
+  created_at: bigint,
+  expires_at: bigint,
+  updated_at: bigint,
 }
 
 export interface PinnedConversationsTable {
@@ -377,20 +387,20 @@ export interface PinnedConversationsTable {
   pinned_at: number
 }
 
-export interface DevicesTable {
-  app_id: string
-  user_id: Int64
+export const devicesTable = {
+  app_id: text,
+  user_id: int64,
   /** Counts up per user from 1; never used again. */
-  device_sn: number
-  device_guid: string
+  device_sn: integer,
+  device_guid: text,
   /** A value of `platform` of the protocol. */
-  platform: number
-  user_agent: string
-  push_token: string
+  platform: smallint,
+  user_agent: text,
+  push_token: text,
   /** An input of the device's file credentials: raising it revokes them. */
-  credential_epoch: Generated<number>
-  created_at: number
-  last_used_at: number
+  credential_epoch: generated(integer),
+  created_at: bigint,
+  last_used_at: bigint,
 }
 
 /**
@@ -772,66 +782,66 @@ export interface GroupFilesTable {
 }
 
 /** A complete file of the blob store; the row is written after the last byte. A file never changes. */
-export interface FilesTable {
-  app_id: string
+export const filesTable = {
+  app_id: text,
   /** 26 random letters and digits; the key in the store and the ETag derive from it. */
-  file_id: string
+  file_id: text,
   /** Distinguishes uploads with the same ticket; part of the key in the store. */
-  upload_id: string
+  upload_id: text,
   /** The uploader; 0 = the system */
-  owner_id: Int64
+  owner_id: int64,
   /** 0 of a chat, 1 avatar of a user, 2 avatar of a group */
-  purpose: number
+  purpose: smallint,
   /** file_type of the ticket; 0 = none */
-  file_type: number
+  file_type: smallint,
   /** The receiver on the ticket: 1 user, 2 group; 0 = none */
-  to_type: number
-  to_id: Int64
+  to_type: smallint,
+  to_id: int64,
   /** The client's name for it; '' = none */
-  name: string
+  name: text,
   /** Detected from the content. */
-  content_type: string
+  content_type: text,
   /** Bytes. */
-  size: number
+  size: bigint,
   /** CRC-32 of all bytes; null = the client uploaded directly to the store */
-  crc32: number | null
-  created_at: number
+  crc32: nullable(bigint),
+  created_at: bigint,
   /** The removal that has claimed the file, which hides it; '' = none */
-  removal_id: string
+  removal_id: text,
 }
 
 /**
  * The count and total size of an app's files. The row is locked last, after every row except the
  * head of the outbox.
  */
-export interface FileUsageTable {
-  app_id: string
-  files: number
-  bytes: number
+export const fileUsageTable = {
+  app_id: text,
+  files: bigint,
+  bytes: bigint,
 }
 
 /** References that keep a file; the consumer of events writes them after the messages and profiles. */
-export interface FileReferencesTable {
-  app_id: string
-  file_id: string
+export const fileReferencesTable = {
+  app_id: text,
+  file_id: text,
   /** 0 message, 1 avatar of a user (0: the system), 2 avatar of a group, 3 shared file of a group */
-  kind: number
+  kind: smallint,
   /** The conversation of a message; else the user or the group, twice. */
-  low_id: Int64
-  high_id: Int64
+  low_id: int64,
+  high_id: int64,
   /** The message or the shared file; 0 for an avatar. */
-  item_id: Int64
+  item_id: int64,
 }
 
 /** The files of recalled messages, until the files are removed. */
-export interface FileWithdrawalsTable {
-  app_id: string
-  file_id: string
+export const fileWithdrawalsTable = {
+  app_id: text,
+  file_id: text,
   /** The conversation of the message. */
-  low_id: Int64
-  high_id: Int64
-  msg_id: Int64
-  sender_id: Int64
+  low_id: int64,
+  high_id: int64,
+  msg_id: int64,
+  sender_id: int64,
 }
 
 /** Group messages with requested read receipts (groupMemberList of config). */

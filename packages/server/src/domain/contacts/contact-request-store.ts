@@ -1,7 +1,7 @@
 import { contactRequestStatus, type Int64 } from '@hermod/protocol'
+import { camelCase, snakeCase } from '../../db/columns.js'
 import type { Queryable, Tx } from '../../db/database.js'
-import { type Selectable, sql } from '../../db/kysely.js'
-import type { ContactRequestsTable } from '../../db/schema.js'
+import { sql } from '../../db/kysely.js'
 import { paddedForPlanCache } from '../../lib/chunks.js'
 import type { Position } from '../paging.js'
 import type { UserKey } from '../users/user-model.js'
@@ -14,39 +14,30 @@ interface Pair {
   readonly applicantId: Int64
 }
 
+const columns = camelCase(['applicant_id', 'alias', 'reason', 'status', 'created_at', 'expires_at'])
+
 /** Contact requests: the latest one of each applicant to each user. */
 export class ContactRequestStore {
   async find(db: Queryable, { appId, userId, applicantId }: Pair): Promise<ContactRequest | null> {
     const row = await db
       .selectFrom('contact_requests')
-      .selectAll()
+      .select(columns)
       .where('app_id', '=', appId)
       .where('user_id', '=', userId)
       .where('applicant_id', '=', applicantId)
       .executeTakeFirst()
-    return row ? toContactRequest(row) : null
+    return row ?? null
   }
 
   /** Replaces an earlier contact request of the same applicant. */
-  async put(
-    tx: Tx,
-    { appId, userId }: Omit<Pair, 'applicantId'>,
-    request: ContactRequest,
-  ): Promise<void> {
-    const { applicantId, alias, reason, status, createdAt, expiresAt } = request
-    const given = {
-      alias,
-      reason,
-      status,
-      created_at: createdAt,
-      expires_at: expiresAt,
-      updated_at: createdAt,
-    }
+  async put(tx: Tx, { appId, userId }: UserKey, request: ContactRequest): Promise<void> {
+    const { applicantId, ...given } = request
+    const changes = snakeCase({ ...given, updatedAt: request.createdAt })
     await tx
       .insertInto('contact_requests')
-      .values({ ...given, app_id: appId, user_id: userId, applicant_id: applicantId })
+      .values({ ...snakeCase({ appId, userId, applicantId }), ...changes })
       .onConflict((conflict) =>
-        conflict.columns(['app_id', 'user_id', 'applicant_id']).doUpdateSet(given),
+        conflict.columns(['app_id', 'user_id', 'applicant_id']).doUpdateSet(changes),
       )
       .execute()
   }
@@ -114,26 +105,27 @@ export class ContactRequestStore {
     page: { before: Position | null; limit: number },
   ): Promise<ContactRequest[]> {
     const { before, limit } = page
-    const rows = await db
-      .selectFrom('contact_requests')
-      .selectAll()
-      .where('app_id', '=', appId)
-      // As the index in the order of the pages has it, and no other one (decision 026).
-      .where(sql<boolean>`user_id + 0 = ${userId}`)
-      .$if(before !== null, (query) =>
-        query.where((eb) =>
-          eb(
-            eb.refTuple('created_at', 'applicant_id'),
-            '<',
-            eb.tuple(before?.[0] ?? 0, before?.[1] ?? 0),
+    return (
+      db
+        .selectFrom('contact_requests')
+        .select(columns)
+        .where('app_id', '=', appId)
+        // As the index in the order of the pages has it, and no other one (decision 026).
+        .where(sql<boolean>`user_id + 0 = ${userId}`)
+        .$if(before !== null, (query) =>
+          query.where((eb) =>
+            eb(
+              eb.refTuple('created_at', 'applicant_id'),
+              '<',
+              eb.tuple(before?.[0] ?? 0, before?.[1] ?? 0),
+            ),
           ),
-        ),
-      )
-      .orderBy('created_at', 'desc')
-      .orderBy('applicant_id', 'desc')
-      .limit(limit)
-      .execute()
-    return rows.map(toContactRequest)
+        )
+        .orderBy('created_at', 'desc')
+        .orderBy('applicant_id', 'desc')
+        .limit(limit)
+        .execute()
+    )
   }
 
   /** Finds the time of the latest change; 0 without any contact request. */
@@ -145,16 +137,5 @@ export class ContactRequestStore {
       .where('user_id', '=', userId)
       .executeTakeFirst()
     return Number(row?.at ?? 0)
-  }
-}
-
-function toContactRequest(row: Selectable<ContactRequestsTable>): ContactRequest {
-  return {
-    applicantId: row.applicant_id,
-    alias: row.alias,
-    reason: row.reason,
-    status: row.status,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
   }
 }

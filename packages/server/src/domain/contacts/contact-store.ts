@@ -1,8 +1,16 @@
 import { authMode, type Int64, relation } from '@hermod/protocol'
+import {
+  camelCase,
+  camelCaseText,
+  columnsOf,
+  convert,
+  snakeCase,
+  type TableRow,
+} from '../../db/columns.js'
 import type { Database, Queryable, Tx } from '../../db/database.js'
 import type { BulkSelect } from '../../db/dialect/dialect.js'
-import { type Selectable, sql } from '../../db/kysely.js'
-import type { ContactsTable } from '../../db/schema.js'
+import { sql } from '../../db/kysely.js'
+import { contactsTable } from '../../db/schema.js'
 import { paddedForPlanCache } from '../../lib/chunks.js'
 import type { Invalidates } from '../../lib/invalidated-cache.js'
 import { mobileKey, type UserKey, usernameKey } from '../users/user-model.js'
@@ -25,12 +33,13 @@ export interface NewSide {
   readonly isUnasked: boolean
 }
 
-type ContactRelationRow = Pick<Selectable<ContactsTable>, 'state' | 'is_blocked' | 'is_unasked'>
+type RelationRow = Pick<TableRow<typeof contactsTable>, 'state' | 'isBlocked' | 'isUnasked'>
 
+const relationColumns = camelCase(['state', 'is_blocked', 'is_unasked'])
 const findRelations: BulkSelect = {
   table: 'contacts',
-  keys: { app_id: 'text', user_id: 'bigint', peer_id: 'bigint' },
-  columns: 'user_id, state, is_blocked, is_unasked',
+  keys: columnsOf(contactsTable, 'app_id', 'user_id', 'peer_id'),
+  columns: camelCaseText(['user_id', 'state', 'is_blocked', 'is_unasked']),
 }
 
 /** Relations: the data that users have stored about each other. */
@@ -46,11 +55,11 @@ export class ContactStore {
   ) {
     this.#findRelation = database.prepared<
       { appId: string; userId: Int64; peerId: Int64 },
-      ContactRelationRow
+      RelationRow
     >((db, param) =>
       db
         .selectFrom('contacts')
-        .select(['state', 'is_blocked', 'is_unasked'])
+        .select(relationColumns)
         .where('app_id', '=', param('appId'))
         .where('user_id', '=', param('userId'))
         .where('peer_id', '=', param('peerId')),
@@ -60,28 +69,29 @@ export class ContactStore {
   async findAuthRule(db: Queryable, appId: string, userId: Int64): Promise<AuthRule> {
     const row = await db
       .selectFrom('user_settings')
-      .select(['auth_mode', 'auth_answer'])
+      .select(camelCase(['auth_mode', 'auth_answer']))
       .where('app_id', '=', appId)
       .where('user_id', '=', userId)
       .executeTakeFirst()
-    return { authMode: row?.auth_mode ?? authMode.open, authAnswer: row?.auth_answer ?? '' }
+    return row ?? { authMode: authMode.open, authAnswer: '' }
   }
 
   async find(db: Queryable, side: ContactSide): Promise<Contact> {
     const row = await db
       .selectFrom('contacts')
-      .selectAll()
+      .select(relationColumns)
+      .select(camelCase(['alias', 'ext', 'mute_notification']))
       .where('app_id', '=', side.appId)
       .where('user_id', '=', side.userId)
       .where('peer_id', '=', side.peerId)
       .executeTakeFirst()
-    return row ? toContact(row) : noContact
+    return row ? convert(row, { ...flagsOf(row), isMuted: row.muteNotification === 1 }) : noContact
   }
 
   /** Finds the part of a relation that decides on messages. */
   async findRelation(db: Queryable, side: ContactSide): Promise<Relation> {
     const row = await this.#findRelation.first(db, side)
-    return row ? toRelation(row) : noContact
+    return row ? convert(row, flagsOf(row)) : noContact
   }
 
   /** Returns the relations that users have stored about one peer, by user. */
@@ -91,12 +101,12 @@ export class ContactStore {
     peerId: Int64,
     userIds: readonly Int64[],
   ): Promise<Map<Int64, Relation>> {
-    const rows = await this.database.bulk<ContactRelationRow & { user_id: Int64 }>(
+    const rows = await this.database.bulk<RelationRow & { userId: Int64 }>(
       db,
       findRelations,
       userIds.map((userId) => [appId, userId, peerId]),
     )
-    return new Map(rows.map((row) => [row.user_id, toRelation(row)]))
+    return new Map(rows.map((row) => [row.userId, convert(row, flagsOf(row))]))
   }
 
   /** @returns those of `peerIds` who are contacts of the user */
@@ -131,16 +141,11 @@ export class ContactStore {
   }
 
   async makeContacts(tx: Tx, appId: string, sides: readonly NewSide[], at: number): Promise<void> {
-    const rows = sides.map(({ userId, peerId, alias, isUnasked }) => ({
-      ...emptyRow,
-      app_id: appId,
-      user_id: userId,
-      peer_id: peerId,
-      state: relation.contact,
-      is_unasked: Number(isUnasked),
-      alias,
-      updated_at: at,
-    }))
+    const rows = sides.map((side) => {
+      const isUnasked = Number(side.isUnasked)
+      const { contact: state } = relation
+      return snakeCase({ ...emptyRow, ...side, appId, state, isUnasked, updatedAt: at })
+    })
     for (const { userId, peerId } of sides) this.#forgetRelation(tx, { appId, userId, peerId })
     await tx
       .insertInto('contacts')
@@ -156,24 +161,12 @@ export class ContactStore {
       .execute()
   }
 
-  async setBlocked(
-    tx: Tx,
-    { appId, userId, peerId }: ContactSide,
-    isBlocked: boolean,
-    at: number,
-  ): Promise<void> {
+  async setBlocked(tx: Tx, side: ContactSide, isBlocked: boolean, at: number): Promise<void> {
     const change = { is_blocked: Number(isBlocked), updated_at: at }
-    this.#forgetRelation(tx, { appId, userId, peerId })
+    this.#forgetRelation(tx, side)
     await tx
       .insertInto('contacts')
-      .values({
-        ...emptyRow,
-        ...change,
-        app_id: appId,
-        user_id: userId,
-        peer_id: peerId,
-        state: relation.stranger,
-      })
+      .values({ ...snakeCase({ ...emptyRow, ...side, state: relation.stranger }), ...change })
       .onConflict((conflict) =>
         conflict.columns(['app_id', 'user_id', 'peer_id']).doUpdateSet(change),
       )
@@ -275,7 +268,7 @@ export class ContactStore {
       .innerJoin('users as u', (join) =>
         join.onRef('u.app_id', '=', 'c.app_id').onRef('u.user_id', '=', 'c.peer_id'),
       )
-      .select(['u.user_id', 'u.nick_name', 'u.username'])
+      .select(camelCase(['u.user_id', 'u.nick_name', 'u.username']))
       .where('c.app_id', '=', appId)
       .where('c.user_id', '=', userId)
       .where('c.state', '=', relation.contact)
@@ -283,7 +276,7 @@ export class ContactStore {
       .orderBy('c.peer_id')
       .limit(limit)
       .execute()
-    return rows.map((row) => ({ userId: row.user_id, name: row.nick_name || row.username }))
+    return rows.map((row) => ({ userId: row.userId, name: row.nickName || row.username }))
   }
 
   /** Finds the time of the latest change in the user's relations, removals included; 0 without any. */
@@ -328,23 +321,10 @@ export class ContactStore {
           .on('c.user_id', '=', viewerId)
           .onRef('c.peer_id', '=', 'u.user_id'),
       )
-      .select([
-        'u.user_id',
-        'u.username',
-        'u.nick_name',
-        'u.avatar',
-        'u.description',
-        'u.public_info',
-      ])
-      .select(['s.auth_mode', 's.auth_question'])
-      .select([
-        'c.state',
-        'c.is_blocked',
-        'c.is_unasked',
-        'c.alias',
-        'c.ext',
-        'c.mute_notification',
-      ])
+      .select(camelCase(['u.user_id', 'u.username', 'u.nick_name', 'u.avatar', 'u.description']))
+      .select(camelCase(['u.public_info', 's.auth_mode', 's.auth_question']))
+      .select(camelCase(['c.state', 'c.is_blocked', 'c.is_unasked', 'c.mute_notification']))
+      .select(['c.alias', 'c.ext'])
       .where('u.app_id', '=', appId)
       .where('u.deleted_at', 'is', null)
     const found =
@@ -353,26 +333,21 @@ export class ContactStore {
         : 'username' in by
           ? users.where('u.username_key', '=', usernameKey(by.username))
           : users.where('u.mobile_key', '=', mobileKey(by.mobile))
-    return (await found.execute()).map((row) => ({
-      userId: row.user_id,
-      username: row.username,
-      nickName: row.nick_name,
-      avatar: row.avatar,
-      description: row.description,
-      publicInfo: row.public_info,
-      authMode: row.auth_mode ?? authMode.open,
-      authQuestion: row.auth_question ?? '',
-      state: row.state ?? relation.stranger,
-      isBlocked: row.is_blocked === 1,
-      isUnasked: row.is_unasked === 1,
-      alias: row.alias ?? '',
-      ext: row.ext ?? '',
-      isMuted: row.mute_notification === 1,
-    }))
+    return (await found.execute()).map((row) =>
+      convert(row, {
+        authMode: row.authMode ?? authMode.open,
+        authQuestion: row.authQuestion ?? '',
+        state: row.state ?? relation.stranger,
+        ...flagsOf(row),
+        alias: row.alias ?? '',
+        ext: row.ext ?? '',
+        isMuted: row.muteNotification === 1,
+      }),
+    )
   }
 }
 
-const emptyRow = { alias: '', ext: '', mute_notification: 0 }
+const emptyRow = { alias: '', ext: '', muteNotification: 0 }
 
 function contactsOf(db: Queryable, appId: string, userId: Int64) {
   return db
@@ -382,15 +357,6 @@ function contactsOf(db: Queryable, appId: string, userId: Int64) {
     .where('state', '=', relation.contact)
 }
 
-function toRelation({ state, is_blocked, is_unasked }: ContactRelationRow): Relation {
-  return { state, isBlocked: is_blocked === 1, isUnasked: is_unasked === 1 }
-}
-
-function toContact(row: Selectable<ContactsTable>): Contact {
-  return {
-    ...toRelation(row),
-    alias: row.alias,
-    ext: row.ext,
-    isMuted: row.mute_notification === 1,
-  }
+function flagsOf(row: { readonly [Name in 'isBlocked' | 'isUnasked']: number | null }) {
+  return { isBlocked: row.isBlocked === 1, isUnasked: row.isUnasked === 1 }
 }

@@ -1,11 +1,10 @@
 import { AppError } from '@hermod/protocol'
 import type { Database, Queryable } from '../../db/database.js'
-import type { Selectable } from '../../db/kysely.js'
-import type { DevicesTable } from '../../db/schema.js'
 import { type Clock, hourMs } from '../../lib/clock.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import type { TokenService } from '../login/token-service.js'
 import type { UserKey } from '../users/user-model.js'
+import type { StoredDevice } from './device-model.js'
 import { type DeviceService, shortUserAgent } from './device-service.js'
 import type { DeviceStore } from './device-store.js'
 
@@ -49,13 +48,13 @@ export class DeviceConnections {
     const { database, devices, tokens, clock } = this.options
     const { appId, userId, tokenHash } = token
     const known = await database.read((db) => this.#find(db, token, client))
-    const deviceGuid = client.deviceGuid ?? known?.device_guid
+    const deviceGuid = client.deviceGuid ?? known?.deviceGuid
     if (deviceGuid === undefined) return null
-    if (token.deviceSn !== null && known?.device_sn !== token.deviceSn) throw otherDevice()
+    if (token.deviceSn !== null && known?.deviceSn !== token.deviceSn) throw otherDevice()
     const now = clock.now()
-    if (known && token.deviceSn !== null && isUpToDate(known, client, now)) return known.device_sn
+    if (known && token.deviceSn !== null && isUpToDate(known, client, now)) return known.deviceSn
     return database.transaction(async (tx) => {
-      const { userAgent = known?.user_agent ?? '', platform } = client
+      const { userAgent = known?.userAgent ?? '', platform } = client
       const use = { appId, userId, deviceGuid, userAgent, ...definedOnly({ platform }) }
       const { deviceSn, displaced } = await devices.open(tx, use)
       await tokens.revokeOfDevices(tx, { appId, userId, deviceSns: displaced, at: now })
@@ -70,7 +69,7 @@ export class DeviceConnections {
     db: Queryable,
     token: ConnectingToken,
     { deviceGuid }: ConnectingClient,
-  ): Promise<Selectable<DevicesTable> | null> {
+  ): Promise<StoredDevice | null> {
     const { store } = this.options
     const { deviceSn } = token
     if (deviceGuid !== undefined) return store.findByGuid(db, token, deviceGuid)
@@ -82,14 +81,14 @@ export class DeviceConnections {
 }
 
 function isUpToDate(
-  device: Selectable<DevicesTable>,
-  { platform = device.platform, userAgent = device.user_agent }: ConnectingClient,
+  device: StoredDevice,
+  { platform = device.platform, userAgent = device.userAgent }: ConnectingClient,
   now: number,
 ): boolean {
   return (
     device.platform === platform &&
-    device.user_agent === shortUserAgent({ userAgent }) &&
-    now - device.last_used_at < hourMs
+    device.userAgent === shortUserAgent({ userAgent }) &&
+    now - device.lastUsedAt < hourMs
   )
 }
 

@@ -1,5 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
 import { actorEvent, type Event } from '@hermod/protocol/events'
+import type { TableRow } from '../../db/columns.js'
+import type { devicesTable } from '../../db/schema.js'
 import type { UserKey } from '../users/user-model.js'
 
 /** A device, identified by its serial number within its user. */
@@ -7,13 +9,10 @@ export interface DeviceKey extends UserKey {
   readonly deviceSn: number
 }
 
+/** A device as it is stored. */
+export type StoredDevice = TableRow<typeof devicesTable>
 /** A device as returned to its user. */
-export interface Device {
-  readonly deviceSn: number
-  /** A value of `platform` of the protocol. */
-  readonly platform: number
-  readonly userAgent: string
-}
+export type Device = Pick<StoredDevice, 'deviceSn' | 'platform' | 'userAgent'>
 
 /** A token of a push gateway, with the name of the certificate to use it with. */
 export interface PushBinding {

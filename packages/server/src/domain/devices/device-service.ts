@@ -1,13 +1,11 @@
 import { AppError, type Int64, platform } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../db/database.js'
-import type { Selectable } from '../../db/kysely.js'
-import type { DevicesTable } from '../../db/schema.js'
 import type { Clock } from '../../lib/clock.js'
 import { createToken } from '../../lib/secrets/tokens.js'
 import type { Outbox } from '../../outbox/outbox.js'
 import type { UserKey } from '../users/user-model.js'
 import type { UserDevices } from '../users/user-row.js'
-import { type Device, type DeviceKey, deviceEvent } from './device-model.js'
+import { type Device, type DeviceKey, deviceEvent, type StoredDevice } from './device-model.js'
 import type { DeviceStore } from './device-store.js'
 import type { EndedLogins, PushBindingStore } from './push-binding-store.js'
 
@@ -66,19 +64,13 @@ export class DeviceService {
     const joined = made && (await this.#reopen(tx, made, use, now))
     if (joined) return joined
     const pushToken = use.pushToken ?? createToken('hmp_')
-    const row = {
-      app_id: appId,
-      user_id: userId,
-      device_guid: deviceGuid,
-      created_at: now,
-      last_used_at: now,
-      platform: use.platform ?? platform.unknown,
-    }
+    const userAgent = shortUserAgent(use)
     await store.insert(tx, {
-      ...row,
-      device_sn: deviceSn,
-      user_agent: shortUserAgent(use),
-      push_token: pushToken,
+      ...{ appId, userId, deviceSn, deviceGuid, userAgent, pushToken },
+      platform: use.platform ?? platform.unknown,
+      credentialEpoch: 0,
+      createdAt: now,
+      lastUsedAt: now,
     })
     outbox.append(tx, deviceEvent('user.device_added', userId, { ...use, deviceSn }))
     await bindings.wake(tx, { appId, userId, deviceSn }, deviceGuid)
@@ -97,15 +89,7 @@ export class DeviceService {
     return database.read(async (db) => {
       // Read first, so that the time never includes a change that the list does not show.
       const changedAt = await users.findDevicesChangedAt(db, user)
-      const rows = await store.list(db, user)
-      return {
-        devices: rows.map((row) => ({
-          deviceSn: row.device_sn,
-          platform: row.platform,
-          userAgent: row.user_agent,
-        })),
-        changedAt,
-      }
+      return { devices: await store.list(db, user), changedAt }
     })
   }
 
@@ -158,30 +142,27 @@ export class DeviceService {
   /** @returns null when a concurrent call removed the device */
   async #reopen(
     tx: Tx,
-    device: Selectable<DevicesTable>,
+    device: StoredDevice,
     use: DeviceUse,
     now: number,
   ): Promise<OpenedDevice | null> {
     const { store, users, bindings, outbox } = this.options
     const userAgent = shortUserAgent(use)
-    const pushToken = use.pushToken ?? device.push_token
+    const pushToken = use.pushToken ?? device.pushToken
     // Before the device, since the user is always locked first.
     const platform = use.platform ?? device.platform
-    if (userAgent !== device.user_agent || platform !== device.platform)
+    if (userAgent !== device.userAgent || platform !== device.platform)
       await users.touchDevices(tx, use, now)
     const reopened = await store.update(tx, {
-      ...device,
-      user_agent: userAgent,
-      push_token: pushToken,
-      last_used_at: now,
-      platform,
+      ...{ ...device, userAgent, pushToken, platform },
+      lastUsedAt: now,
     })
     if (!reopened) return null
-    const { device_sn: deviceSn, credential_epoch: credentialEpoch } = reopened
+    const { deviceSn, credentialEpoch } = reopened
     await bindings.wake(tx, { ...use, deviceSn }, use.deviceGuid)
     const opened = { ...use, deviceSn }
     outbox.append(tx, deviceEvent('user.device_logged_in', use.userId, opened))
-    if (userAgent !== device.user_agent)
+    if (userAgent !== device.userAgent)
       outbox.append(tx, deviceEvent('user.device_updated', use.userId, opened))
     return { deviceSn, pushToken, credentialEpoch, displaced: [] }
   }

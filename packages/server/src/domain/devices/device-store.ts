@@ -1,30 +1,29 @@
+import { camelCase, snakeCase } from '../../db/columns.js'
 import type { Queryable, Tx } from '../../db/database.js'
-import type { Insertable, Selectable } from '../../db/kysely.js'
 import { lockForUpdate } from '../../db/locking.js'
-import type { DevicesTable } from '../../db/schema.js'
+import { devicesTable } from '../../db/schema.js'
 import type { UserKey } from '../users/user-model.js'
-import type { DeviceKey } from './device-model.js'
+import type { DeviceKey, StoredDevice } from './device-model.js'
+
+const columns = camelCase(devicesTable)
 
 /** Devices of users. */
 export class DeviceStore {
   /** Lists by serial number. */
-  async list(db: Queryable, { appId, userId }: UserKey): Promise<Selectable<DevicesTable>[]> {
+  async list(db: Queryable, { appId, userId }: UserKey): Promise<StoredDevice[]> {
     return db
       .selectFrom('devices')
-      .selectAll()
+      .select(columns)
       .where('app_id', '=', appId)
       .where('user_id', '=', userId)
       .orderBy('device_sn')
       .execute()
   }
 
-  async find(
-    db: Queryable,
-    { appId, userId, deviceSn }: DeviceKey,
-  ): Promise<Selectable<DevicesTable> | null> {
+  async find(db: Queryable, { appId, userId, deviceSn }: DeviceKey): Promise<StoredDevice | null> {
     const row = await db
       .selectFrom('devices')
-      .selectAll()
+      .select(columns)
       .where('app_id', '=', appId)
       .where('user_id', '=', userId)
       .where('device_sn', '=', deviceSn)
@@ -36,10 +35,10 @@ export class DeviceStore {
     db: Queryable,
     { appId, userId }: UserKey,
     deviceGuid: string,
-  ): Promise<Selectable<DevicesTable> | null> {
+  ): Promise<StoredDevice | null> {
     const row = await db
       .selectFrom('devices')
-      .selectAll()
+      .select(columns)
       .where('app_id', '=', appId)
       .where('user_id', '=', userId)
       .where('device_guid', '=', deviceGuid)
@@ -61,24 +60,20 @@ export class DeviceStore {
     return (await lockForUpdate(tx, found).executeTakeFirst()) !== undefined
   }
 
-  async insert(tx: Tx, row: Insertable<DevicesTable>): Promise<void> {
-    await tx.insertInto('devices').values(row).execute()
+  async insert(tx: Tx, device: StoredDevice): Promise<void> {
+    await tx.insertInto('devices').values(snakeCase(device)).execute()
   }
 
   /** @returns the current row; null when a concurrent call removed the device */
-  async update(tx: Tx, device: Selectable<DevicesTable>): Promise<Selectable<DevicesTable> | null> {
+  async update(tx: Tx, device: StoredDevice): Promise<StoredDevice | null> {
+    const { appId, userId, deviceSn, userAgent, pushToken, lastUsedAt, platform } = device
     const row = await tx
       .updateTable('devices')
-      .set({
-        user_agent: device.user_agent,
-        push_token: device.push_token,
-        last_used_at: device.last_used_at,
-        platform: device.platform,
-      })
-      .where('app_id', '=', device.app_id)
-      .where('user_id', '=', device.user_id)
-      .where('device_sn', '=', device.device_sn)
-      .returningAll()
+      .set(snakeCase({ userAgent, pushToken, lastUsedAt, platform }))
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .where('device_sn', '=', deviceSn)
+      .returning(columns)
       .executeTakeFirst()
     return row ?? null
   }

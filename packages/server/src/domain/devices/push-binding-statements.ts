@@ -1,10 +1,9 @@
 /** Bulk statements of push bindings. Loaded by the writer's thread too. */
-import type { Int64 } from '@hermod/protocol'
+import { camelCaseText, type TableRow } from '../../db/columns.js'
 import type { BulkDelete, BulkInsert, BulkSelect, BulkUpdate } from '../../db/dialect/dialect.js'
-import type { Insertable } from '../../db/kysely.js'
 import type { ProcedureContext } from '../../db/procedure.js'
 import { rowOf } from '../../db/rows.js'
-import type { PushBindingsTable, SilentPushBindingsTable } from '../../db/schema.js'
+import { pushBindingsTable, silentPushBindingsTable } from '../../db/schema.js'
 import type { DeviceKey, PushBinding } from './device-model.js'
 
 /** The token of one device at one gateway. */
@@ -25,26 +24,17 @@ export interface PausedBinding extends BindingKey {
   readonly until: number
 }
 
-const keyColumns = {
-  app_id: 'text',
-  user_id: 'bigint',
-  device_sn: 'integer',
-  notifier_name: 'text',
-  device_token: 'text',
-} as const
+const { bound_at: _, paused_until: pausedUntil, ...keyColumns } = pushBindingsTable
+const namedKeyRow = rowOf(keyColumns)
 
-const keyRow = rowOf(keyColumns, ({ device, binding }: BindingKey) => ({
-  app_id: device.appId,
-  user_id: device.userId,
-  device_sn: device.deviceSn,
-  notifier_name: binding.notifierName,
-  device_token: binding.deviceToken,
-}))
+function keyRow({ device, binding }: BindingKey): unknown[] {
+  return namedKeyRow({ ...device, ...binding })
+}
 
 const lockBindings: BulkSelect = {
   table: 'push_bindings',
   keys: keyColumns,
-  columns: 't.user_id, t.device_sn, t.notifier_name, t.bound_at',
+  columns: camelCaseText(['t.user_id', 't.device_sn', 't.notifier_name', 't.bound_at']),
   lock: 'for update',
 }
 const deleteBindings: BulkDelete = {
@@ -53,50 +43,24 @@ const deleteBindings: BulkDelete = {
 }
 const setPaused: BulkUpdate = {
   table: 'push_bindings',
-  set: { paused_until: 'bigint' },
+  set: { paused_until: pausedUntil },
   keys: keyColumns,
 }
 
-const boundColumns = {
-  notifier_name: 'text',
-  device_token: 'text',
-  bound_at: 'bigint',
-  paused_until: 'bigint',
-} as const
-const insertedColumns = {
-  app_id: 'text',
-  user_id: 'bigint',
-  device_sn: 'integer',
-  ...boundColumns,
-} as const
-const silentColumns = {
-  app_id: 'text',
-  user_id: 'bigint',
-  device_guid: 'text',
-  ...boundColumns,
-  silent_since: 'bigint',
-} as const
-
-export const bindingRow = rowOf(
-  insertedColumns,
-  (binding: Required<Insertable<PushBindingsTable>>) => binding,
-)
-export const silentBindingRow = rowOf(
-  silentColumns,
-  (binding: Insertable<SilentPushBindingsTable>) => binding,
-)
+export const bindingRow = rowOf(pushBindingsTable)
+export const silentBindingRow = rowOf(silentPushBindingsTable)
 
 /** Keeps what the device has bound since. Rows: {@link bindingRow}. */
 export const wakeBindings: BulkInsert = {
   table: 'push_bindings',
-  columns: insertedColumns,
+  columns: pushBindingsTable,
   conflict: 'on conflict do nothing',
 }
 
 /** Rows: {@link silentBindingRow}. */
 export const insertSilentBindings: BulkInsert = {
   table: 'silent_push_bindings',
-  columns: silentColumns,
+  columns: silentPushBindingsTable,
   conflict: `on conflict (app_id, user_id, device_guid, notifier_name) do update set device_token = excluded.device_token,
     bound_at = excluded.bound_at, paused_until = excluded.paused_until, silent_since = excluded.silent_since`,
 }
@@ -106,17 +70,12 @@ export async function clearBindings<Dead extends DeadBinding>(
   context: ProcedureContext,
   dead: readonly Dead[],
 ): Promise<Dead[]> {
-  const bound = await context.run<{
-    readonly user_id: Int64
-    readonly device_sn: number
-    readonly notifier_name: string
-    readonly bound_at: number
-  }>(
+  const bound = await context.run<TableRow<typeof pushBindingsTable>>(
     lockBindings,
-    dead.map((each) => keyRow(each)),
+    dead.map(keyRow),
   )
   const boundAt = new Map(
-    bound.map((row) => [`${row.user_id} ${row.device_sn} ${row.notifier_name}`, row.bound_at]),
+    bound.map((row) => [`${row.userId} ${row.deviceSn} ${row.notifierName}`, row.boundAt]),
   )
   const cleared = dead.filter(({ device, binding, boundBefore }) => {
     const name = `${device.userId} ${device.deviceSn} ${binding.notifierName}`
@@ -125,10 +84,7 @@ export async function clearBindings<Dead extends DeadBinding>(
     if (isCleared) boundAt.delete(name)
     return isCleared
   })
-  await context.run(
-    deleteBindings,
-    cleared.map((each) => keyRow(each)),
-  )
+  await context.run(deleteBindings, cleared.map(keyRow))
   return cleared
 }
 

@@ -1,5 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
+import { camelCase, snakeCase } from '../../db/columns.js'
 import type { Database, Queryable, Tx } from '../../db/database.js'
+import { pushBindingsTable, silentPushBindingsTable } from '../../db/schema.js'
 import { paddedForPlanCache } from '../../lib/chunks.js'
 import type { UserKey } from '../users/user-model.js'
 import type { DeviceKey, PushBinding } from './device-model.js'
@@ -59,10 +61,10 @@ export class PushBindingStore {
       .where('notifier_name', '=', notifierName)
       .where('device_token', '<>', deviceToken)
       .execute()
-    const owner = { user_id: userId, device_sn: deviceSn, bound_at: at, paused_until: 0 }
+    const owner = snakeCase({ userId, deviceSn, boundAt: at, pausedUntil: 0 })
     await tx
       .insertInto('push_bindings')
-      .values({ app_id: appId, notifier_name: notifierName, device_token: deviceToken, ...owner })
+      .values({ ...snakeCase({ appId, notifierName, deviceToken }), ...owner })
       // Another device may have bound the token since it was unbound from all others.
       .onConflict((conflict) =>
         conflict.columns(['app_id', 'device_token', 'notifier_name']).doUpdateSet(owner),
@@ -137,27 +139,21 @@ export class PushBindingStore {
       .where('user_id', 'in', paddedForPlanCache(userIds))
       .$if(deviceSn !== undefined, (query) => query.where('device_sn', '=', deviceSn ?? 0))
       .$if(keptDeviceSn !== null, (query) => query.where('device_sn', '<>', keptDeviceSn ?? 0))
-      .returningAll()
+      .returning(camelCase(pushBindingsTable))
       .execute()
     if (bound.length === 0) return
     const devices = await tx
       .selectFrom('devices')
-      .select(['user_id', 'device_sn', 'device_guid'])
+      .select(camelCase(['user_id', 'device_sn', 'device_guid']))
       .where('app_id', '=', appId)
-      .where('user_id', 'in', paddedForPlanCache([...new Set(bound.map((row) => row.user_id))]))
+      .where('user_id', 'in', paddedForPlanCache([...new Set(bound.map((row) => row.userId))]))
       .execute()
-    const guids = new Map(
-      devices.map((row) => [`${row.user_id} ${row.device_sn}`, row.device_guid]),
-    )
+    const guids = new Map(devices.map((row) => [`${row.userId} ${row.deviceSn}`, row.deviceGuid]))
     const silent = bound.flatMap((row) => {
-      const device_guid = guids.get(`${row.user_id} ${row.device_sn}`)
-      return device_guid === undefined ? [] : [{ ...row, device_guid, silent_since: at }]
+      const deviceGuid = guids.get(`${row.userId} ${row.deviceSn}`)
+      return deviceGuid === undefined ? [] : [{ ...row, deviceGuid, silentSince: at }]
     })
-    await this.database.bulk(
-      tx,
-      insertSilentBindings,
-      silent.map((row) => silentBindingRow(row)),
-    )
+    await this.database.bulk(tx, insertSilentBindings, silent.map(silentBindingRow))
   }
 
   /** Wakes the silent bindings of a device that logs in. */
@@ -168,10 +164,10 @@ export class PushBindingStore {
       .where('app_id', '=', appId)
       .where('user_id', '=', userId)
       .where('device_guid', '=', deviceGuid)
-      .returningAll()
+      .returning(camelCase(silentPushBindingsTable))
       .execute()
     if (silent.length === 0) return
-    const rows = silent.map((row) => bindingRow({ ...row, device_sn: deviceSn }))
+    const rows = silent.map((row) => bindingRow({ ...row, deviceSn }))
     await this.database.bulk(tx, wakeBindings, rows)
   }
 

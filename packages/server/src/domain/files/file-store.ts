@@ -1,7 +1,8 @@
+import { camelCase, camelCaseText, columnsOf, convert, type TableRow } from '../../db/columns.js'
 import type { Database, PreparedPage, Queryable, Tx } from '../../db/database.js'
 import type { BulkDelete, BulkSelect } from '../../db/dialect/dialect.js'
-import { type Selectable, sql } from '../../db/kysely.js'
-import type { FilesTable } from '../../db/schema.js'
+import { sql } from '../../db/kysely.js'
+import { filesTable } from '../../db/schema.js'
 import { paddedForPlanCache } from '../../lib/chunks.js'
 import { type FileKey, fileRecipientOf, type StoredFile } from './file-model.js'
 import { fileRow, insertFiles } from './file-statements.js'
@@ -19,11 +20,14 @@ export interface PlacedFile extends FilePlace {
   readonly isReferenced: boolean
 }
 
-const fileKeys = { app_id: 'text', file_id: 'text' } as const
+type FileRow = TableRow<typeof filesTable>
+
+const allColumns = camelCase(filesTable)
+const fileKeys = columnsOf(filesTable, 'app_id', 'file_id')
 const findFiles: BulkSelect = {
   table: 'files',
   keys: fileKeys,
-  columns: 't.app_id, t.file_id, t.upload_id',
+  columns: camelCaseText(['t.file_id', 't.upload_id']),
 }
 const deleteFiles: BulkDelete = {
   deleteFrom: 'files',
@@ -38,26 +42,24 @@ export class FileStore {
   readonly #find
   readonly #oldest: PreparedPage<
     { appId: string; before: number; createdAt: number; fileId: string },
-    { created_at: number; file_id: string; is_referenced: number }
+    { createdAt: number; fileId: string; isReferenced: number }
   >
-  readonly #newest: PreparedPage<
-    { appId: string; createdAt: number; fileId: string },
-    Selectable<FilesTable>
-  >
+  readonly #newest: PreparedPage<{ appId: string; createdAt: number; fileId: string }, FileRow>
 
   constructor(database: Database) {
     this.#database = database
-    this.#find = database.prepared<FileKey, Selectable<FilesTable>>((db, param) =>
+    this.#find = database.prepared<FileKey, FileRow>((db, param) =>
       db
         .selectFrom('files')
-        .selectAll()
+        .select(allColumns)
         .where('app_id', '=', param('appId'))
         .where('file_id', '=', param('fileId')),
     )
     this.#oldest = database.preparedPage((db, param, limit) =>
       db
         .selectFrom('files')
-        .select(['created_at', 'file_id', isReferenced.as('is_referenced')])
+        .select(camelCase(['created_at', 'file_id']))
+        .select(isReferenced.as('isReferenced'))
         .where('app_id', '=', param('appId'))
         .where('created_at', '<', param('before'))
         .where(sql<boolean>`(created_at, file_id) > (${param('createdAt')}, ${param('fileId')})`)
@@ -68,7 +70,7 @@ export class FileStore {
     this.#newest = database.preparedPage((db, param, limit) =>
       db
         .selectFrom('files')
-        .selectAll()
+        .select(allColumns)
         .where('app_id', '=', param('appId'))
         .where(sql<boolean>`(created_at, file_id) < (${param('createdAt')}, ${param('fileId')})`)
         .orderBy('created_at', 'desc')
@@ -80,7 +82,7 @@ export class FileStore {
   /** @returns null also for a file whose removal is pending */
   async find(db: Queryable, { appId, fileId }: FileKey): Promise<StoredFile | null> {
     const row = await this.#find.first(db, { appId, fileId })
-    return row?.removal_id === '' ? toStoredFile(row) : null
+    return row?.removalId === '' ? toStoredFile(row) : null
   }
 
   /** Finds a file even while its removal is pending. */
@@ -94,12 +96,12 @@ export class FileStore {
 
   /** Finds the upload IDs of existing files, by file ID. */
   async findUploads(db: Queryable, keys: readonly FileKey[]): Promise<Map<string, string>> {
-    const rows = await this.#database.bulk<{ file_id: string; upload_id: string }>(
+    const rows = await this.#database.bulk<{ fileId: string; uploadId: string }>(
       db,
       findFiles,
       keys.map(({ appId, fileId }) => [appId, fileId]),
     )
-    return new Map(rows.map((row) => [row.file_id, row.upload_id]))
+    return new Map(rows.map((row) => [row.fileId, row.uploadId]))
   }
 
   /**
@@ -130,7 +132,7 @@ export class FileStore {
   ): Promise<StoredFile[]> {
     const rows = await tx
       .selectFrom('files')
-      .selectAll()
+      .select(allColumns)
       .where('app_id', '=', appId)
       .where('file_id', 'in', paddedForPlanCache(fileIds))
       .where('removal_id', '=', removalId)
@@ -163,7 +165,7 @@ export class FileStore {
     return (
       db
         .selectFrom('files')
-        .select(['app_id as appId', 'file_id as fileId', 'removal_id as removalId'])
+        .select(camelCase(['app_id', 'file_id', 'removal_id']))
         // The same expression as in the partial index of these files.
         .where(sql<boolean>`removal_id <> ''`)
         .orderBy('app_id')
@@ -185,11 +187,7 @@ export class FileStore {
   ): Promise<PlacedFile[]> {
     const { createdAt, fileId } = after ?? { createdAt: -1, fileId: '' }
     const rows = await this.#oldest.all(db, { ...page, appId, createdAt, fileId })
-    return rows.map((row) => ({
-      createdAt: row.created_at,
-      fileId: row.file_id,
-      isReferenced: row.is_referenced === 1,
-    }))
+    return rows.map((row) => convert(row, { isReferenced: row.isReferenced === 1 }))
   }
 
   /** Lists at most `limit` files, the newest first, before a place. @param before null: from the last */
@@ -211,7 +209,7 @@ export class FileStore {
   ): Promise<StoredFile[]> {
     const rows = await db
       .selectFrom('files')
-      .selectAll()
+      .select(allColumns)
       .where('app_id', '=', appId)
       .where('file_id', '>', after)
       .orderBy('file_id')
@@ -236,20 +234,6 @@ export class FileStore {
   }
 }
 
-/** Returns the file of a row. */
-export function toStoredFile(row: Selectable<FilesTable>): StoredFile {
-  return {
-    appId: row.app_id,
-    fileId: row.file_id,
-    uploadId: row.upload_id,
-    ownerId: row.owner_id,
-    purpose: row.purpose,
-    fileType: row.file_type,
-    recipient: fileRecipientOf(row.to_type, row.to_id),
-    name: row.name,
-    contentType: row.content_type,
-    size: row.size,
-    crc32: row.crc32,
-    createdAt: row.created_at,
-  }
+function toStoredFile(row: FileRow): StoredFile {
+  return convert(row, { recipient: fileRecipientOf(row.toType, row.toId) })
 }

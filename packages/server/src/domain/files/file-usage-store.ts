@@ -1,3 +1,4 @@
+import { camelCase } from '../../db/columns.js'
 import type { Queryable, Tx } from '../../db/database.js'
 import { sql } from '../../db/kysely.js'
 
@@ -32,7 +33,7 @@ export class FileUsageStore {
   async list(db: Queryable): Promise<(UsedSpace & { readonly appId: string })[]> {
     return db
       .selectFrom('file_usage')
-      .select(['app_id as appId', 'files', 'bytes'])
+      .select(camelCase(['app_id', 'files', 'bytes']))
       .orderBy('app_id')
       .execute()
   }

@@ -1,4 +1,5 @@
 import type { Int64 } from '@hermod/protocol'
+import { snakeCase } from '../../db/columns.js'
 import type { Database, Queryable, Tx } from '../../db/database.js'
 import { sql } from '../../db/kysely.js'
 import { paddedForPlanCache } from '../../lib/chunks.js'
@@ -46,14 +47,9 @@ export class FileWithdrawalStore {
   async withdraw(tx: Tx, appId: string, message: RecalledMessage): Promise<void> {
     const { lowId, highId, senderId, messageId, attachment } = message
     const referrer = messageReferrer(lowId, highId, messageId)
-    const rows = referencesOf(appId, { referrer, text: attachment }).map(({ fileId }) => ({
-      app_id: appId,
-      file_id: fileId,
-      low_id: lowId,
-      high_id: highId,
-      msg_id: messageId,
-      sender_id: senderId,
-    }))
+    const rows = referencesOf(appId, { referrer, text: attachment }).map(({ fileId }) =>
+      snakeCase({ appId, fileId, lowId, highId, msgId: messageId, senderId }),
+    )
     if (rows.length > 0) await tx.insertInto('file_withdrawals').values(rows).execute()
   }
 

@@ -1,4 +1,5 @@
 import { fileReferenceKind, groupStatus, type Int64, systemUserId } from '@hermod/protocol'
+import { camelCase, camelCaseText } from '../../../db/columns.js'
 import type { Database, PreparedPage, Queryable } from '../../../db/database.js'
 import type { BulkSelect } from '../../../db/dialect/dialect.js'
 import { sql } from '../../../db/kysely.js'
@@ -14,23 +15,23 @@ import {
 } from './reference-model.js'
 
 interface AttachmentRow {
-  readonly low_id: Int64
-  readonly high_id: Int64
-  readonly msg_id: number
+  readonly lowId: Int64
+  readonly highId: Int64
+  readonly msgId: number
   readonly attachment: string
 }
 interface UserRow {
-  readonly user_id: Int64
+  readonly userId: Int64
   readonly avatar: string
 }
 interface GroupRow {
-  readonly group_id: Int64
+  readonly groupId: Int64
   readonly avatar: string
   readonly status: number
 }
 interface SharedFileRow {
-  readonly group_id: Int64
-  readonly file_id: number
+  readonly groupId: Int64
+  readonly fileId: number
   readonly url: string
   readonly status: number
 }
@@ -41,23 +42,23 @@ type MessagePlace = Pick<FileReferrer, 'lowId' | 'highId' | 'itemId'> & { readon
 const findMessages: BulkSelect = {
   table: 'messages',
   keys: { app_id: 'text', low_id: 'bigint', high_id: 'bigint', msg_id: 'bigint' },
-  columns: 't.low_id, t.high_id, t.msg_id, t.attachment',
+  columns: camelCaseText(['t.low_id', 't.high_id', 't.msg_id', 't.attachment']),
 }
 const findUsers: BulkSelect = {
   table: 'users',
   keys: { app_id: 'text', user_id: 'bigint' },
-  columns: 't.user_id, t.avatar',
+  columns: camelCaseText(['t.user_id', 't.avatar']),
 }
 const findGroups: BulkSelect = {
   table: 'groups',
   keys: { app_id: 'text', group_id: 'bigint' },
-  columns: 't.group_id, t.avatar, t.status',
+  columns: camelCaseText(['t.group_id', 't.avatar', 't.status']),
 }
 const findSharedFiles: BulkSelect = {
   table: 'group_files',
   keys: { app_id: 'text', group_id: 'bigint', file_id: 'bigint' },
-  columns:
-    't.group_id, t.file_id, t.url, (select g.status from groups g where g.app_id = t.app_id and g.group_id = t.group_id) as status',
+  columns: `${camelCaseText(['t.group_id', 't.file_id', 't.url'])},
+    (select g.status from groups g where g.app_id = t.app_id and g.group_id = t.group_id) as status`,
 }
 
 /**
@@ -74,7 +75,7 @@ export class ReferencingTextStore {
     this.#messages = database.preparedPage((db, param, limit) =>
       db
         .selectFrom('messages')
-        .select(['low_id', 'high_id', 'msg_id'])
+        .select(camelCase(['low_id', 'high_id', 'msg_id']))
         .select(
           sql<string>`case when ${attachmentMayReferToFiles} then attachment else '' end`.as(
             'attachment',
@@ -92,7 +93,7 @@ export class ReferencingTextStore {
     this.#users = database.preparedPage((db, param, limit) =>
       db
         .selectFrom('users')
-        .select(['user_id', 'avatar'])
+        .select(camelCase(['user_id', 'avatar']))
         .where('app_id', '=', param('appId'))
         .where('user_id', '>', param('lowId'))
         .orderBy('user_id')
@@ -101,7 +102,7 @@ export class ReferencingTextStore {
     this.#groups = database.preparedPage((db, param, limit) =>
       db
         .selectFrom('groups')
-        .select(['group_id', 'avatar', 'status'])
+        .select(camelCase(['group_id', 'avatar', 'status']))
         .where('app_id', '=', param('appId'))
         .where('group_id', '>', param('lowId'))
         .orderBy('group_id')
@@ -113,7 +114,7 @@ export class ReferencingTextStore {
         .innerJoin('groups as g', (join) =>
           join.onRef('g.app_id', '=', 'f.app_id').onRef('g.group_id', '=', 'f.group_id'),
         )
-        .select(['f.group_id', 'f.file_id', 'f.url', 'g.status'])
+        .select(camelCase(['f.group_id', 'f.file_id', 'f.url', 'g.status']))
         .where('f.app_id', '=', param('appId'))
         .where(sql<boolean>`(f.group_id, f.file_id) > (${param('lowId')}, ${param('itemId')})`)
         .orderBy('f.group_id')
@@ -190,12 +191,12 @@ export class ReferencingTextStore {
 /** Sorts before every referrer. */
 const first = { lowId: -2, highId: -2, itemId: -1 }
 
-function ofMessage({ low_id, high_id, msg_id, attachment }: AttachmentRow): ReferencingText {
-  return { referrer: messageReferrer(low_id, high_id, msg_id), text: attachment }
+function ofMessage({ lowId, highId, msgId, attachment }: AttachmentRow): ReferencingText {
+  return { referrer: messageReferrer(lowId, highId, msgId), text: attachment }
 }
 
-function ofUser({ user_id, avatar }: UserRow): ReferencingText {
-  return { referrer: userAvatarReferrer(user_id), text: avatar }
+function ofUser({ userId, avatar }: UserRow): ReferencingText {
+  return { referrer: userAvatarReferrer(userId), text: avatar }
 }
 
 async function ofSystem(db: Queryable, appId: string): Promise<ReferencingText> {
@@ -203,12 +204,12 @@ async function ofSystem(db: Queryable, appId: string): Promise<ReferencingText> 
   return { referrer: userAvatarReferrer(systemUserId), text }
 }
 
-function ofGroup({ group_id, avatar, status }: GroupRow): ReferencingText {
-  return { referrer: groupAvatarReferrer(group_id), text: isPresent(status) ? avatar : '' }
+function ofGroup({ groupId, avatar, status }: GroupRow): ReferencingText {
+  return { referrer: groupAvatarReferrer(groupId), text: isPresent(status) ? avatar : '' }
 }
 
-function ofSharedFile({ group_id, file_id, url, status }: SharedFileRow): ReferencingText {
-  return { referrer: sharedFileReferrer(group_id, file_id), text: isPresent(status) ? url : '' }
+function ofSharedFile({ groupId, fileId, url, status }: SharedFileRow): ReferencingText {
+  return { referrer: sharedFileReferrer(groupId, fileId), text: isPresent(status) ? url : '' }
 }
 
 function isPresent(status: number): boolean {

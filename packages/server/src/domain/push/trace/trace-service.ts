@@ -3,6 +3,7 @@ import type { Database, Queryable } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import { compare } from '../../../lib/compare.js'
 import { extPlace } from '../../../push/rules/ext-place.js'
+import type { StoredDevice } from '../../devices/device-model.js'
 import type { AccountService } from '../../users/account-service.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { KnownCertificates } from '../certificates/certificate-model.js'
@@ -27,13 +28,7 @@ export interface TraceServiceOptions {
     list(
       db: Queryable,
       user: UserKey,
-    ): Promise<
-      readonly {
-        readonly device_sn: number
-        readonly device_guid: string
-        readonly platform: number
-      }[]
-    >
+    ): Promise<readonly Pick<StoredDevice, 'deviceSn' | 'deviceGuid' | 'platform'>[]>
   }
   readonly bindings: {
     /** Returns the GUIDs of devices with a silent binding. */
@@ -111,9 +106,9 @@ export class TraceService {
       certificates.of(appId),
     ])
     const channels = new Map(entries.map(({ name, gateway }) => [name, gateway.channel]))
-    const platforms = new Map(devices.map((device) => [device.device_sn, device.platform]))
+    const platforms = new Map(devices.map((device) => [device.deviceSn, device.platform]))
     const silentSns = new Set(
-      devices.filter((row) => silent.has(row.device_guid)).map((row) => row.device_sn),
+      devices.filter((row) => silent.has(row.deviceGuid)).map((row) => row.deviceSn),
     )
     const ofDevice = new Map(found.map((delivery) => [delivery.deviceSn, delivery]))
     const deviceSns = [...new Set([...platforms.keys(), ...ofDevice.keys()])]

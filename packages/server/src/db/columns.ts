@@ -1,0 +1,114 @@
+/**
+ * Columns and their names in code. Each table is described once, in schema.ts: the types of its rows
+ * and the kinds of bulk parameters derive from the description. The column `user_id` is `userId` in
+ * code: {@link camelCase} selects it so, {@link snakeCase} names values for inserts and updates, and
+ * `rowOf` makes rows for bulk statements.
+ */
+import type { Int64 } from '@hermod/protocol'
+import type { ColumnType } from './dialect/dialect.js'
+import type { Generated, SelectType } from './kysely.js'
+
+declare const value: unique symbol
+
+/** The SQL type of a column, with the type of its values in code. */
+export type Column<Value> = ColumnType & { readonly [value]: Value }
+/** Columns by name, in the order of the table. */
+export type Columns = Readonly<Record<string, Column<unknown>>>
+
+export const text = 'text' as Column<string>
+export const smallint = 'smallint' as Column<number>
+export const integer = 'integer' as Column<number>
+export const bigint = 'bigint' as Column<number>
+/** A 64-bit number that may be beyond the exact range of `number`, such as the ID of a user. */
+export const int64 = 'bigint' as Column<Int64>
+
+/** A column that may be null. */
+export function nullable<Value>(column: Column<Value>): Column<Value | null> {
+  return column as Column<Value | null>
+}
+
+/** A column with a default. */
+export function generated<Value>(column: Column<Value>): Column<Generated<Value>> {
+  return column as Column<unknown> as Column<Generated<Value>>
+}
+
+/** A table as the query builder sees it. */
+export type TableOf<Table extends Columns> = {
+  [Name in keyof Table]: Table[Name] extends Column<infer Value> ? Value : never
+}
+
+/** A row of a table, or of some columns, by the names in code. */
+export type TableRow<Table extends Columns> = {
+  readonly [Name in keyof Table as CamelCase<Name>]: Table[Name] extends Column<infer Value>
+    ? SelectType<Value>
+    : never
+}
+
+/** The name in code of a column. */
+export type CamelCase<Name> = Name extends `${infer First}_${infer Rest}`
+  ? `${First}${Capitalize<CamelCase<Rest>>}`
+  : Name
+
+type SnakeCase<Name> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`
+  : Name
+
+/** The selection of a column, perhaps after the name of its table, by its name in code. */
+type Selected<Name> = Name extends `${infer Table}.${infer Column}`
+  ? `${Table}.${Selected<Column>}`
+  : Name extends `${string}_${string}`
+    ? `${Name} as ${CamelCase<Name>}`
+    : Name
+
+/** Selects columns by their names in code: `u.nick_name` is selected as `nickName`. */
+export function camelCase<const Name extends string>(
+  columns: readonly Name[] | Readonly<Record<Name, unknown>>,
+): Selected<Name>[] {
+  const names = (Array.isArray(columns) ? columns : Object.keys(columns)) as readonly string[]
+  return names.map((column) => {
+    const name = camelCaseOf(column.slice(column.indexOf('.') + 1))
+    return (column.endsWith(name) ? column : `${column} as ${name}`) as Selected<Name>
+  })
+}
+
+/** The text of {@link camelCase} for bulk statements. */
+export function camelCaseText(columns: Parameters<typeof camelCase>[0]): string {
+  return camelCase(columns)
+    .map((selected) => selected.replace(/ as (\w+)$/, ' as "$1"'))
+    .join(', ')
+}
+
+/** Names values as their columns: `nickName` becomes `nick_name`. */
+export function snakeCase<Values extends object>(
+  values: Values,
+): { [Name in keyof Values as SnakeCase<Name>]: Values[Name] } {
+  const entries = Object.entries(values).map(([name, each]) => [
+    name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    each,
+  ])
+  return Object.fromEntries(entries)
+}
+
+/**
+ * Gives a row values that have another form in code, such as booleans for flags. It changes the row
+ * itself, which costs a fraction of spreading it into another object.
+ */
+export function convert<Values extends object, Changes extends object>(
+  row: Values,
+  changes: Changes,
+): Omit<Values, keyof Changes> & Changes {
+  return Object.assign(row, changes)
+}
+
+/** The columns of a table with these names. */
+export function columnsOf<Table extends Columns, const Name extends keyof Table & string>(
+  table: Table,
+  ...names: readonly Name[]
+): Pick<Table, Name> {
+  return Object.fromEntries(names.map((name) => [name, table[name]])) as Pick<Table, Name>
+}
+
+/** The name in code of a column: `user_id` is `userId`. */
+export function camelCaseOf(column: string): string {
+  return column.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+}
