@@ -6,20 +6,17 @@ const table = { app_id: text, seq: bigint, last_msg_id: bigint }
 describe('camelCase', () => {
   it('selects columns by their names in code', () => {
     expect(camelCase(table)).toEqual(['app_id as appId', 'seq', 'last_msg_id as lastMsgId'])
-    expect(camelCase(['u.nick_name', 'u.avatar'])).toEqual(['u.nick_name as nickName', 'u.avatar'])
+    expect(camelCase(['nick_name', 'avatar'], 'u')).toEqual(['u.nick_name as nickName', 'u.avatar'])
   })
 
   it('quotes the names in the text of bulk statements, where PostgreSQL would write them in lower case', () => {
-    expect(camelCaseText(['t.app_id', 'seq'])).toBe('t.app_id as "appId", seq')
+    expect(camelCaseText(['app_id', 'seq'], 't')).toBe('t.app_id as "appId", t.seq')
   })
 })
 
-it('snakeCase names values as their columns', () => {
-  expect(snakeCase({ appId: 'a', seq: 1, lastMsgId: undefined })).toEqual({
-    app_id: 'a',
-    seq: 1,
-    last_msg_id: undefined,
-  })
+it('snakeCase names values as their columns, and leaves out those that are no column', () => {
+  const row = snakeCase(table, { lastMsgId: 7, appId: 'a', callerId: 3 })
+  expect(row).toEqual({ app_id: 'a', last_msg_id: 7 })
 })
 
 it('columnsOf gives the kinds of some columns', () => {

@@ -49,49 +49,59 @@ export type CamelCase<Name> = Name extends `${infer First}_${infer Rest}`
   ? `${First}${Capitalize<CamelCase<Rest>>}`
   : Name
 
-type SnakeCase<Name> = Name extends `${infer First}${infer Rest}`
-  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`
-  : Name
+/** The selection of a column by its name in code. */
+type Selected<Column, Table extends string> = Column extends string
+  ? `${Table extends '' ? '' : `${Table}.`}${Column extends `${string}_${string}` ? `${Column} as ${CamelCase<Column>}` : Column}`
+  : never
 
-/** The selection of a column, perhaps after the name of its table, by its name in code. */
-type Selected<Name> = Name extends `${infer Table}.${infer Column}`
-  ? `${Table}.${Selected<Column>}`
-  : Name extends `${string}_${string}`
-    ? `${Name} as ${CamelCase<Name>}`
-    : Name
-
-/** Selects columns by their names in code: `u.nick_name` is selected as `nickName`. */
-export function camelCase<const Name extends string>(
+/**
+ * Selects columns by their names in code: `nick_name` is selected as `nickName`.
+ * @param columns names, or the description of a table for all of its columns
+ * @param table the name of the table in a statement about several
+ */
+export function camelCase<const Name extends string, const Table extends string = ''>(
   columns: readonly Name[] | Readonly<Record<Name, unknown>>,
-): Selected<Name>[] {
-  const names = (Array.isArray(columns) ? columns : Object.keys(columns)) as readonly string[]
+  table?: Table,
+): Selected<Name, Table>[] {
+  const names: readonly string[] = Array.isArray(columns) ? columns : Object.keys(columns)
   return names.map((column) => {
-    const name = camelCaseOf(column.slice(column.indexOf('.') + 1))
-    return (column.endsWith(name) ? column : `${column} as ${name}`) as Selected<Name>
+    const name = camelCaseOf(column)
+    const alias = name === column ? '' : ` as ${name}`
+    return `${table ? `${table}.` : ''}${column}${alias}` as Selected<Name, Table>
   })
 }
 
 /** The text of {@link camelCase} for bulk statements. */
-export function camelCaseText(columns: Parameters<typeof camelCase>[0]): string {
-  return camelCase(columns)
+export function camelCaseText(...selection: Parameters<typeof camelCase>): string {
+  return camelCase(...selection)
     .map((selected) => selected.replace(/ as (\w+)$/, ' as "$1"'))
     .join(', ')
 }
 
-/** Names values as their columns: `nickName` becomes `nick_name`. */
-export function snakeCase<Values extends object>(
+/**
+ * Names values as their columns, for inserts and updates: `nickName` becomes `nick_name`. Members that
+ * are no column of the table are left out.
+ */
+export function snakeCase<Table extends Columns, Values extends object>(
+  table: Table,
   values: Values,
-): { [Name in keyof Values as SnakeCase<Name>]: Values[Name] } {
-  const entries = Object.entries(values).map(([name, each]) => [
-    name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-    each,
-  ])
-  return Object.fromEntries(entries)
+): {
+  [Name in keyof Table as CamelCase<Name> extends keyof Values
+    ? Name
+    : never]: Values[CamelCase<Name> & keyof Values]
+} {
+  const row: Record<string, unknown> = {}
+  for (const column of Object.keys(table)) {
+    const name = camelCaseOf(column)
+    if (name in values) row[column] = values[name as keyof Values]
+  }
+  return row as ReturnType<typeof snakeCase<Table, Values>>
 }
 
 /**
  * Gives a row values that have another form in code, such as booleans for flags. It changes the row
- * itself, which costs a fraction of spreading it into another object.
+ * itself, which costs a fraction of spreading it into another object, so the row must be the caller's
+ * own: one that it has just read.
  */
 export function convert<Values extends object, Changes extends object>(
   row: Values,

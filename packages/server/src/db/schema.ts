@@ -17,14 +17,14 @@ import {
 import type { Generated } from './kysely.js'
 
 export interface Schema {
-  apps: AppsTable
-  admin_tokens: AdminTokensTable
+  apps: TableOf<typeof appsTable>
+  admin_tokens: TableOf<typeof adminTokensTable>
   operator_tokens: OperatorTokensTable
-  users: UsersTable
-  user_badges: UserBadgesTable
+  users: TableOf<typeof usersTable>
+  user_badges: TableOf<typeof userBadgesTable>
   user_counts: UserCountsTable
   user_settings: UserSettingsTable
-  user_tokens: UserTokensTable
+  user_tokens: TableOf<typeof userTokensTable>
   login_networks: LoginNetworksTable
   push_aliases: PushAliasesTable
   devices: TableOf<typeof devicesTable>
@@ -48,7 +48,7 @@ export interface Schema {
   outbox: OutboxTable
   outbox_heads: OutboxHeadsTable
   outbox_positions: OutboxPositionsTable
-  jobs: JobsTable
+  jobs: TableOf<typeof jobsTable>
   groups: GroupsTable
   group_members: GroupMembersTable
   group_mute_gaps: GroupMuteGapsTable
@@ -68,42 +68,42 @@ export interface Schema {
   id_slots: IdSlotsTable
   key_checks: KeyChecksTable
   database_identity: DatabaseIdentityTable
-  webhook_endpoints: WebhookEndpointsTable
-  webhook_events: WebhookEventsTable
-  webhook_attempts: WebhookAttemptsTable
+  webhook_endpoints: TableOf<typeof webhookEndpointsTable>
+  webhook_events: TableOf<typeof webhookEventsTable>
+  webhook_attempts: TableOf<typeof webhookAttemptsTable>
   event_consumers: EventConsumersTable
   user_changes: UserChangesTable
   leases: LeasesTable
 }
 
-export interface AppsTable {
-  app_id: string
-  name: string
+export const appsTable = {
+  app_id: text,
+  name: text,
   /** 0 normal, 1 disabled */
-  status: number
+  status: smallint,
   /** 1: anyone who knows the app_id may register users (rule C2). */
-  open_registration: number
+  open_registration: smallint,
   /**
    * HMAC key of `sign` in /user/register/push, encrypted by lib/secrets/secret-box.ts; '' = not
    * required (rule D8).
    */
-  registration_secret: string
+  registration_secret: text,
   /** HMAC key of the addresses of files, 32 bytes in base64url, encrypted by lib/secrets/secret-box.ts. */
-  file_link_key: string
+  file_link_key: text,
   /** JSON of the settings that differ from the defaults in domain/apps/app-model.ts. */
-  settings: string
-  created_at: number
+  settings: text,
+  created_at: bigint,
 }
 
-export interface AdminTokensTable {
-  token_id: number
-  app_id: string
-  name: string
-  token_hash: string
-  created_at: number
+export const adminTokensTable = {
+  token_id: bigint,
+  app_id: text,
+  name: text,
+  token_hash: text,
+  created_at: bigint,
   /** null = never */
-  expires_at: number | null
-  revoked_at: number | null
+  expires_at: nullable(bigint),
+  revoked_at: nullable(bigint),
 }
 
 export interface OperatorTokensTable {
@@ -111,44 +111,44 @@ export interface OperatorTokensTable {
   created_at: number
 }
 
-export interface UsersTable {
-  app_id: string
-  user_id: Int64
-  username: string
+export const usersTable = {
+  app_id: text,
+  user_id: int64,
+  username: text,
   /** The username in one case; null once the user is deleted, which frees the name. */
-  username_key: string | null
+  username_key: nullable(text),
   /** PHC string; '' = no login by password. */
-  password_hash: string
+  password_hash: text,
   /** 0 normal, 1 disabled */
-  status: number
-  nick_name: string
-  avatar: string
-  description: string
-  public_info: string
-  private_info: string
-  mobile: string | null
+  status: smallint,
+  nick_name: text,
+  avatar: text,
+  description: text,
+  public_info: text,
+  private_info: text,
+  mobile: nullable(text),
   /** The number in the form of E.164. */
-  mobile_key: string | null
-  email: string | null
+  mobile_key: nullable(text),
+  email: nullable(text),
   /** The address in one case. */
-  email_key: string | null
-  last_device_sn: number
+  email_key: nullable(text),
+  last_device_sn: integer,
   /** The time of the last change to the list of devices; it strictly grows. 0 = never */
-  devices_changed_at: Generated<number>
+  devices_changed_at: generated(bigint),
   /** An input of the file credentials: raising it revokes them. */
-  credential_epoch: number
-  created_at: number
-  deleted_at: number | null
+  credential_epoch: integer,
+  created_at: bigint,
+  deleted_at: nullable(bigint),
   /** The last broadcast before the user registered; the user sees later ones only (rule E9). 0 = none */
-  broadcasts_after: Generated<number>
+  broadcasts_after: generated(bigint),
 }
 
 /** One row per user who is not deleted. It is a table because a push to all users changes every row. */
-export interface UserBadgesTable {
-  app_id: string
-  user_id: Int64
+export const userBadgesTable = {
+  app_id: text,
+  user_id: int64,
   /** The number on the app's icon on the user's devices, where they show one. */
-  badge: Generated<number>
+  badge: generated(bigint),
 }
 
 /**
@@ -185,15 +185,15 @@ export interface UserSettingsTable {
   vibratory: number
 }
 
-export interface UserTokensTable {
-  app_id: string
-  token_hash: string
-  user_id: Int64
+export const userTokensTable = {
+  app_id: text,
+  token_hash: text,
+  user_id: int64,
   /** null = the token is tied to no device. */
-  device_sn: number | null
-  created_at: number
-  expires_at: number
-  revoked_at: number | null
+  device_sn: nullable(integer),
+  created_at: bigint,
+  expires_at: bigint,
+  revoked_at: nullable(bigint),
 }
 
 /** Networks from which users have logged in (rule D2). */
@@ -590,28 +590,28 @@ export interface OutboxPositionsTable {
 }
 
 /** Durable work; see jobs/job-store.ts. */
-export interface JobsTable {
-  app_id: string
-  job_id: Int64
-  kind: string
+export const jobsTable = {
+  app_id: text,
+  job_id: int64,
+  kind: text,
   /** One unfinished job of a kind and key; '' = any number. */
-  key: Generated<string>
+  key: generated(text),
   /** JSON */
-  payload: string
+  payload: text,
   /** The time from which a node may take it; for a taken job the end of its lease. */
-  run_at: number
+  run_at: bigint,
   /** The time from which it is not run any more; null = never */
-  deadline_at: number | null
+  deadline_at: nullable(bigint),
   /** The number of runs. */
-  attempts: Generated<number>
+  attempts: generated(integer),
   /** The run that holds it; '' = none */
-  owner: Generated<string>
+  owner: generated(text),
   /** 1: enqueued again while it ran. */
-  is_again: Generated<number>
+  is_again: generated(smallint),
   /** done, failed or expired; '' = unfinished */
-  outcome: Generated<string>
-  created_at: number
-  updated_at: number
+  outcome: generated(text),
+  created_at: bigint,
+  updated_at: bigint,
 }
 
 export interface GroupsTable {
@@ -911,85 +911,85 @@ export interface LeasesTable {
 }
 
 /** The endpoints that events of an app are sent to. */
-export interface WebhookEndpointsTable {
-  app_id: string
-  endpoint_id: Int64
-  url: string
-  description: string
+export const webhookEndpointsTable = {
+  app_id: text,
+  endpoint_id: int64,
+  url: text,
+  description: text,
   /** JSON list of kinds; [] = all. */
-  kinds: string
+  kinds: text,
   /** JSON list of user and group IDs; [] = all. */
-  receivers: string
+  receivers: text,
   /** standard or callback */
-  format: string
+  format: text,
   /** The secrets as JSON, encrypted. */
-  sealed: string
-  concurrency: number
-  batch_size: number
-  timeout_ms: number
+  sealed: text,
+  concurrency: integer,
+  batch_size: integer,
+  timeout_ms: integer,
   /** enabled or disabled */
-  state: string
+  state: text,
   /** '' when enabled */
-  state_reason: string
+  state_reason: text,
   /** Everything up to it is delivered, waits, or is dead. */
-  position: number
+  position: bigint,
   /** The first of the failures in a row; 0 = none. */
-  failing_since: number
-  last_failure_at: number
+  failing_since: bigint,
+  last_failure_at: bigint,
   /** Back-offs of an endpoint that is down; 0 = it is not. */
-  failures: number
+  failures: integer,
   /** The end of the back-off; 0 = none. */
-  retry_at: number
-  last_success_at: number
+  retry_at: bigint,
+  last_success_at: bigint,
   /** A replay of the log that is in progress, as JSON; '' = none. */
-  replay: string
+  replay: text,
   /** Grows with each change after which the endpoint is opened anew. */
-  version: number
-  created_at: number
-  updated_at: number
+  version: bigint,
+  created_at: bigint,
+  updated_at: bigint,
 }
 
 /** Events of an endpoint that wait for another attempt, or are dead. */
-export interface WebhookEventsTable {
-  app_id: string
-  endpoint_id: Int64
-  position: number
+export const webhookEventsTable = {
+  app_id: text,
+  endpoint_id: int64,
+  position: bigint,
   /** The number of the event within its row of the outbox, from 1. */
-  place: number
+  place: integer,
   /** 1: no event of the row follows it; the cursor of the event depends on it. */
-  is_last: number
+  is_last: smallint,
   /** The last part of the event's ID: the msg_id of a message; '' = none. */
-  name: string
-  event_key: string
-  kind: string
+  name: text,
+  event_key: text,
+  kind: text,
   /** JSON; of a message its place in the log, since its texts are read at the attempt. */
-  payload: string
-  created_at: number
+  payload: text,
+  created_at: bigint,
   /** waiting or dead */
-  state: string
-  attempts: number
-  next_at: number
-  last_status: number
-  last_error: string
+  state: text,
+  attempts: integer,
+  next_at: bigint,
+  last_status: integer,
+  last_error: text,
 }
 
 /** The last requests to an endpoint. */
-export interface WebhookAttemptsTable {
-  app_id: string
-  endpoint_id: Int64
-  attempt_id: Int64
-  at: number
-  event_id: string
-  kind: string
-  event_key: string
-  events: number
-  attempt: number
-  outcome: string
-  status: number
-  duration_ms: number
-  error: string
-  answer: string
-  next_at: number
+export const webhookAttemptsTable = {
+  app_id: text,
+  endpoint_id: int64,
+  attempt_id: int64,
+  at: bigint,
+  event_id: text,
+  kind: text,
+  event_key: text,
+  events: integer,
+  attempt: integer,
+  outcome: text,
+  status: integer,
+  duration_ms: integer,
+  error: text,
+  answer: text,
+  next_at: bigint,
 }
 
 /** Readers of the log with a stored position. */

@@ -1,4 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
+import type { TableRow } from '../db/columns.js'
+import type { jobsTable } from '../db/schema.js'
 
 /**
  * A kind of durable work with the type of its payload, which is stored as JSON. Each kind is a
@@ -30,14 +32,10 @@ export interface NewJob<Payload> {
 }
 
 /** A job that may be taken. */
-export interface DueJob {
-  readonly app_id: string
-  readonly job_id: Int64
-  readonly payload: string
-  readonly attempts: number
-  readonly run_at: number
-  readonly deadline_at: number | null
-}
+export type DueJob = Pick<
+  TableRow<typeof jobsTable>,
+  'appId' | 'jobId' | 'payload' | 'attempts' | 'runAt' | 'deadlineAt'
+>
 
 export interface Taking {
   readonly kind: string

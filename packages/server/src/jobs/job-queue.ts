@@ -54,14 +54,14 @@ export class JobQueue {
     const now = clock.now()
     const jobIds = ids.takeReserved(jobs.length)
     return jobs.map(({ appId, key = '', runAt = now, payload }, index) => ({
-      app_id: appId,
-      job_id: jobIds[index] ?? 0,
+      appId,
+      jobId: jobIds[index] ?? 0,
       kind: kind.name,
       key,
       payload: JSON.stringify(payload),
-      run_at: runAt,
-      created_at: now,
-      updated_at: now,
+      runAt,
+      createdAt: now,
+      updatedAt: now,
     }))
   }
 

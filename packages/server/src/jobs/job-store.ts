@@ -1,7 +1,8 @@
+import { camelCase } from '../db/columns.js'
 import type { Queryable, StatementTx, Tx } from '../db/database.js'
 import { type Insertable, sql } from '../db/kysely.js'
 import { lockForUpdate } from '../db/locking.js'
-import type { JobsTable } from '../db/schema.js'
+import type { Schema } from '../db/schema.js'
 import { paddedForPlanCache } from '../lib/chunks.js'
 import type { DueJob, FinalOutcome, TakenJob, TakenJobs, Taking } from './job-model.js'
 
@@ -16,7 +17,7 @@ const attemptsInARow = 3
  * over.
  */
 export class JobStore {
-  async insert(tx: StatementTx, job: Insertable<JobsTable>): Promise<void> {
+  async insert(tx: StatementTx, job: Insertable<Schema['jobs']>): Promise<void> {
     await tx
       .insertInto('jobs')
       .values(job)
@@ -46,7 +47,7 @@ export class JobStore {
   listDue(db: Queryable, kind: string, now: number, limit: number): Promise<DueJob[]> {
     return db
       .selectFrom('jobs')
-      .select(['app_id', 'job_id', 'payload', 'attempts', 'run_at', 'deadline_at'])
+      .select(camelCase(['app_id', 'job_id', 'payload', 'attempts', 'run_at', 'deadline_at']))
       .where(isUnfinished)
       .where('kind', '=', kind)
       .where('run_at', '<=', now)
@@ -66,8 +67,8 @@ export class JobStore {
     jobs: readonly [DueJob, ...DueJob[]],
     { kind, owner, now, leaseMs }: Pick<Taking, 'kind' | 'owner' | 'now' | 'leaseMs'>,
   ): Promise<TakenJobs | null> {
-    const [{ app_id: appId }] = jobs
-    const jobIds = paddedForPlanCache(jobs.map((job) => job.job_id))
+    const [{ appId }] = jobs
+    const jobIds = paddedForPlanCache(jobs.map((job) => job.jobId))
     const free = tx
       .selectFrom('jobs')
       .select('job_id')
@@ -82,20 +83,14 @@ export class JobStore {
       // Repeated, so that no plan reads all jobs of the app.
       .where('job_id', 'in', jobIds)
       .where('job_id', 'in', lockForUpdate(tx, free, { skipLocked: true }))
-      .returning(['job_id', 'attempts'])
+      .returning(camelCase(['job_id', 'attempts']))
       .execute()
-    const attempts = new Map(rows.map((row) => [row.job_id, row.attempts]))
+    const attempts = new Map(rows.map((row) => [row.jobId, row.attempts]))
     const taken = jobs.flatMap((job): TakenJob[] => {
-      const count = attempts.get(job.job_id)
+      const count = attempts.get(job.jobId)
       if (count === undefined) return []
-      return [
-        {
-          jobId: job.job_id,
-          payload: JSON.parse(job.payload),
-          attempts: count,
-          deadlineAt: job.deadline_at,
-        },
-      ]
+      const { jobId, deadlineAt } = job
+      return [{ jobId, payload: JSON.parse(job.payload), attempts: count, deadlineAt }]
     })
     return taken.length > 0 ? { kind, appId, owner, jobs: taken } : null
   }
@@ -106,8 +101,8 @@ export class JobStore {
    */
   async giveUp(tx: StatementTx, job: DueJob, outcome: FinalOutcome, now: number): Promise<boolean> {
     const { numUpdatedRows } = await this.#finished(tx, outcome, now)
-      .where('app_id', '=', job.app_id)
-      .where('job_id', '=', job.job_id)
+      .where('app_id', '=', job.appId)
+      .where('job_id', '=', job.jobId)
       .where('run_at', '<=', now)
       .executeTakeFirst()
     return numUpdatedRows > 0n

@@ -23,17 +23,17 @@ export async function takeJobs(
   const givenUp: FinalOutcome[] = []
   const left: DueJob[] = []
   for (const job of due) {
-    const isExpired = job.deadline_at !== null && job.deadline_at <= now
+    const isExpired = job.deadlineAt !== null && job.deadlineAt <= now
     const outcome = isExpired ? 'expired' : job.attempts >= maxAttempts ? 'failed' : null
     if (outcome === null) left.push(job)
     else if (await database.statement((tx) => store.giveUp(tx, job, outcome, now)))
       givenUp.push(outcome)
   }
   const [first, ...others] = left
-  const isSameBatch = (job: DueJob) => job.app_id === first?.app_id && job.attempts === 0
+  const isSameBatch = (job: DueJob) => job.appId === first?.appId && job.attempts === 0
   const sameBatch = first?.attempts === 0 ? others.filter(isSameBatch) : []
   return {
-    dueSince: due[0]?.run_at ?? null,
+    dueSince: due[0]?.runAt ?? null,
     // Jobs that another node has taken in the meantime stay with it.
     taken: first
       ? await database.statement((tx) => store.take(tx, [first, ...sameBatch], taking))

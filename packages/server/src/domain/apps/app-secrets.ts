@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Database } from '../../db/database.js'
 import type { Updateable } from '../../db/kysely.js'
-import type { AppsTable } from '../../db/schema.js'
+import type { Schema } from '../../db/schema.js'
 import type { SecretBox } from '../../lib/secrets/secret-box.js'
 import type { SealedColumn } from '../secrets/secret-service.js'
 import type { App } from './app-model.js'
@@ -18,7 +18,7 @@ interface AppSecret {
   readonly column: string
   /** The stored form; null for none. */
   sealedOf(app: App): string | null
-  changes(sealed: string): Updateable<AppsTable>
+  changes(sealed: string): Updateable<Schema['apps']>
 }
 
 const registrationSecret: AppSecret = {

@@ -177,7 +177,7 @@ export class AppService {
       expiresAt,
       revokedAt: null,
     }
-    await database.transaction((tx) => store.insertAdminToken(tx, adminTokenRow(token, secret)))
+    await database.transaction((tx) => store.insertAdminToken(tx, token, hashToken(secret)))
     return { token, secret }
   }
 
@@ -275,7 +275,7 @@ export class AppService {
         revokedAt: null,
       }
       await database.transaction((tx) =>
-        store.insertAdminToken(tx, adminTokenRow(token, configuredToken)),
+        store.insertAdminToken(tx, token, hashToken(configuredToken)),
       )
     }
     return null
@@ -352,7 +352,7 @@ export class AppService {
         created_at: createdAt,
       }
       if (!(await store.insert(tx, row))) throw new AppError('app_exists')
-      await store.insertAdminToken(tx, adminTokenRow(token, secret))
+      await store.insertAdminToken(tx, token, hashToken(secret))
       if (operatorToken !== null)
         await store.insertOperatorToken(tx, hashToken(operatorToken), createdAt)
     })
@@ -362,16 +362,4 @@ export class AppService {
 function active(app: App): App {
   if (app.status !== appStatus.normal) throw new AppError('app_inactive')
   return app
-}
-
-function adminTokenRow(token: StoredAdminToken, secret: string) {
-  return {
-    token_id: token.tokenId,
-    app_id: token.appId,
-    name: token.name,
-    token_hash: hashToken(secret),
-    created_at: token.createdAt,
-    expires_at: token.expiresAt,
-    revoked_at: token.revokedAt,
-  }
 }

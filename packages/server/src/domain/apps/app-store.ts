@@ -1,11 +1,15 @@
 import { appStatus } from '@hermod/protocol'
+import { camelCase, convert, snakeCase, type TableRow } from '../../db/columns.js'
 import type { Queryable, Tx } from '../../db/database.js'
-import { type Insertable, type Selectable, sql, type Updateable } from '../../db/kysely.js'
+import { type Insertable, sql, type Updateable } from '../../db/kysely.js'
 import { lockForUpdate } from '../../db/locking.js'
-import type { AdminTokensTable, AppsTable } from '../../db/schema.js'
+import { adminTokensTable, appsTable, type Schema } from '../../db/schema.js'
 import { paddedForPlanCache } from '../../lib/chunks.js'
 import type { Invalidates } from '../../lib/invalidated-cache.js'
 import { type App, parseSettings, type StoredAdminToken } from './app-model.js'
+
+const columns = camelCase(appsTable)
+const { token_hash: _, ...adminTokenColumns } = adminTokensTable
 
 type EndedKind = 'disabled' | 'expired' | 'revoked'
 
@@ -21,7 +25,7 @@ export class AppStore {
   async find(db: Queryable, appId: string): Promise<App | null> {
     const row = await db
       .selectFrom('apps')
-      .selectAll()
+      .select(columns)
       .where('app_id', '=', appId)
       .executeTakeFirst()
     return row ? toApp(row) : null
@@ -29,14 +33,14 @@ export class AppStore {
 
   /** Blocks other changes and locks of the app until the transaction ends. */
   async lockForUpdate(tx: Tx, appId: string): Promise<App | null> {
-    const found = tx.selectFrom('apps').selectAll().where('app_id', '=', appId)
+    const found = tx.selectFrom('apps').select(columns).where('app_id', '=', appId)
     const row = await lockForUpdate(tx, found).executeTakeFirst()
     return row ? toApp(row) : null
   }
 
   /** Lists by app_id. */
   async list(db: Queryable): Promise<App[]> {
-    const rows = await db.selectFrom('apps').selectAll().orderBy('app_id').execute()
+    const rows = await db.selectFrom('apps').select(columns).orderBy('app_id').execute()
     return rows.map(toApp)
   }
 
@@ -49,7 +53,7 @@ export class AppStore {
   }
 
   /** @returns false when the app_id is taken */
-  async insert(tx: Tx, row: Insertable<AppsTable>): Promise<boolean> {
+  async insert(tx: Tx, row: Insertable<Schema['apps']>): Promise<boolean> {
     const inserted = await tx
       .insertInto('apps')
       .values(row)
@@ -59,7 +63,7 @@ export class AppStore {
     return inserted !== undefined
   }
 
-  async update(tx: Tx, appId: string, changes: Updateable<AppsTable>): Promise<void> {
+  async update(tx: Tx, appId: string, changes: Updateable<Schema['apps']>): Promise<void> {
     this.caches.apps.forget(tx, appId)
     await tx.updateTable('apps').set(changes).where('app_id', '=', appId).execute()
   }
@@ -67,10 +71,10 @@ export class AppStore {
   async findAdminToken(db: Queryable, tokenHash: string): Promise<StoredAdminToken | null> {
     const row = await db
       .selectFrom('admin_tokens')
-      .selectAll()
+      .select(camelCase(adminTokenColumns))
       .where('token_hash', '=', tokenHash)
       .executeTakeFirst()
-    return row ? toAdminToken(row) : null
+    return row ?? null
   }
 
   /** Lists those of the apps that are disabled, and of the Admin tokens that have ended by a time. */
@@ -104,20 +108,19 @@ export class AppStore {
 
   /** Oldest first. */
   async listAdminTokens(db: Queryable, appId: string): Promise<StoredAdminToken[]> {
-    const rows = await db
+    return db
       .selectFrom('admin_tokens')
-      .selectAll()
+      .select(camelCase(adminTokenColumns))
       .where('app_id', '=', appId)
       .orderBy('token_id')
       .execute()
-    return rows.map(toAdminToken)
   }
 
   /** An existing token stays as it is, whatever its name. */
-  async insertAdminToken(tx: Tx, row: Insertable<AdminTokensTable>): Promise<void> {
+  async insertAdminToken(tx: Tx, token: StoredAdminToken, tokenHash: string): Promise<void> {
     await tx
       .insertInto('admin_tokens')
-      .values(row)
+      .values(snakeCase(adminTokensTable, { ...token, tokenHash }))
       .onConflict((conflict) => conflict.column('token_hash').doNothing())
       .execute()
   }
@@ -157,26 +160,11 @@ export class AppStore {
   }
 }
 
-function toApp(row: Selectable<AppsTable>): App {
-  return {
-    appId: row.app_id,
-    name: row.name,
-    status: row.status,
-    openRegistration: row.open_registration === 1,
-    sealedRegistrationSecret: row.registration_secret,
-    sealedFileLinkKey: row.file_link_key,
+function toApp(row: TableRow<typeof appsTable>): App {
+  return convert(row, {
+    openRegistration: row.openRegistration === 1,
+    sealedRegistrationSecret: row.registrationSecret,
+    sealedFileLinkKey: row.fileLinkKey,
     settings: parseSettings(row.settings),
-    createdAt: row.created_at,
-  }
-}
-
-function toAdminToken(row: Selectable<AdminTokensTable>): StoredAdminToken {
-  return {
-    tokenId: row.token_id,
-    appId: row.app_id,
-    name: row.name,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-    revokedAt: row.revoked_at,
-  }
+  })
 }

@@ -2,6 +2,7 @@ import { contactRequestStatus, type Int64 } from '@hermod/protocol'
 import { camelCase, snakeCase } from '../../db/columns.js'
 import type { Queryable, Tx } from '../../db/database.js'
 import { sql } from '../../db/kysely.js'
+import { contactRequestsTable } from '../../db/schema.js'
 import { paddedForPlanCache } from '../../lib/chunks.js'
 import type { Position } from '../paging.js'
 import type { UserKey } from '../users/user-model.js'
@@ -32,10 +33,10 @@ export class ContactRequestStore {
   /** Replaces an earlier contact request of the same applicant. */
   async put(tx: Tx, { appId, userId }: UserKey, request: ContactRequest): Promise<void> {
     const { applicantId, ...given } = request
-    const changes = snakeCase({ ...given, updatedAt: request.createdAt })
+    const changes = snakeCase(contactRequestsTable, { ...given, updatedAt: request.createdAt })
     await tx
       .insertInto('contact_requests')
-      .values({ ...snakeCase({ appId, userId, applicantId }), ...changes })
+      .values({ ...snakeCase(contactRequestsTable, { appId, userId, applicantId }), ...changes })
       .onConflict((conflict) =>
         conflict.columns(['app_id', 'user_id', 'applicant_id']).doUpdateSet(changes),
       )

@@ -141,11 +141,12 @@ export class ContactStore {
   }
 
   async makeContacts(tx: Tx, appId: string, sides: readonly NewSide[], at: number): Promise<void> {
-    const rows = sides.map((side) => {
-      const isUnasked = Number(side.isUnasked)
-      const { contact: state } = relation
-      return snakeCase({ ...emptyRow, ...side, appId, state, isUnasked, updatedAt: at })
-    })
+    const rows = sides.map(({ userId, peerId, alias, isUnasked }) => ({
+      ...snakeCase(contactsTable, { ...emptyContact, appId, userId, peerId, alias }),
+      state: relation.contact,
+      is_unasked: Number(isUnasked),
+      updated_at: at,
+    }))
     for (const { userId, peerId } of sides) this.#forgetRelation(tx, { appId, userId, peerId })
     await tx
       .insertInto('contacts')
@@ -161,12 +162,18 @@ export class ContactStore {
       .execute()
   }
 
-  async setBlocked(tx: Tx, side: ContactSide, isBlocked: boolean, at: number): Promise<void> {
+  async setBlocked(
+    tx: Tx,
+    { appId, userId, peerId }: ContactSide,
+    isBlocked: boolean,
+    at: number,
+  ): Promise<void> {
     const change = { is_blocked: Number(isBlocked), updated_at: at }
-    this.#forgetRelation(tx, side)
+    const stranger = { ...emptyContact, appId, userId, peerId, state: relation.stranger }
+    this.#forgetRelation(tx, { appId, userId, peerId })
     await tx
       .insertInto('contacts')
-      .values({ ...snakeCase({ ...emptyRow, ...side, state: relation.stranger }), ...change })
+      .values({ ...snakeCase(contactsTable, stranger), ...change })
       .onConflict((conflict) =>
         conflict.columns(['app_id', 'user_id', 'peer_id']).doUpdateSet(change),
       )
@@ -268,7 +275,7 @@ export class ContactStore {
       .innerJoin('users as u', (join) =>
         join.onRef('u.app_id', '=', 'c.app_id').onRef('u.user_id', '=', 'c.peer_id'),
       )
-      .select(camelCase(['u.user_id', 'u.nick_name', 'u.username']))
+      .select(camelCase(['user_id', 'nick_name', 'username'], 'u'))
       .where('c.app_id', '=', appId)
       .where('c.user_id', '=', userId)
       .where('c.state', '=', relation.contact)
@@ -321,10 +328,11 @@ export class ContactStore {
           .on('c.user_id', '=', viewerId)
           .onRef('c.peer_id', '=', 'u.user_id'),
       )
-      .select(camelCase(['u.user_id', 'u.username', 'u.nick_name', 'u.avatar', 'u.description']))
-      .select(camelCase(['u.public_info', 's.auth_mode', 's.auth_question']))
-      .select(camelCase(['c.state', 'c.is_blocked', 'c.is_unasked', 'c.mute_notification']))
-      .select(['c.alias', 'c.ext'])
+      .select(camelCase(['user_id', 'username', 'nick_name', 'avatar'], 'u'))
+      .select(camelCase(['description', 'public_info'], 'u'))
+      .select(camelCase(['auth_mode', 'auth_question'], 's'))
+      .select(camelCase(['alias', 'ext', 'mute_notification'], 'c'))
+      .select(camelCase(['state', 'is_blocked', 'is_unasked'], 'c'))
       .where('u.app_id', '=', appId)
       .where('u.deleted_at', 'is', null)
     const found =
@@ -347,7 +355,7 @@ export class ContactStore {
   }
 }
 
-const emptyRow = { alias: '', ext: '', muteNotification: 0 }
+const emptyContact = { alias: '', ext: '', muteNotification: 0 }
 
 function contactsOf(db: Queryable, appId: string, userId: Int64) {
   return db

@@ -61,7 +61,7 @@ export class DeviceStore {
   }
 
   async insert(tx: Tx, device: StoredDevice): Promise<void> {
-    await tx.insertInto('devices').values(snakeCase(device)).execute()
+    await tx.insertInto('devices').values(snakeCase(devicesTable, device)).execute()
   }
 
   /** @returns the current row; null when a concurrent call removed the device */
@@ -69,7 +69,7 @@ export class DeviceStore {
     const { appId, userId, deviceSn, userAgent, pushToken, lastUsedAt, platform } = device
     const row = await tx
       .updateTable('devices')
-      .set(snakeCase({ userAgent, pushToken, lastUsedAt, platform }))
+      .set(snakeCase(devicesTable, { userAgent, pushToken, lastUsedAt, platform }))
       .where('app_id', '=', appId)
       .where('user_id', '=', userId)
       .where('device_sn', '=', deviceSn)

@@ -34,7 +34,7 @@ function keyRow({ device, binding }: BindingKey): unknown[] {
 const lockBindings: BulkSelect = {
   table: 'push_bindings',
   keys: keyColumns,
-  columns: camelCaseText(['t.user_id', 't.device_sn', 't.notifier_name', 't.bound_at']),
+  columns: camelCaseText(['user_id', 'device_sn', 'notifier_name', 'bound_at'], 't'),
   lock: 'for update',
 }
 const deleteBindings: BulkDelete = {

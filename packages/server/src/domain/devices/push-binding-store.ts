@@ -61,10 +61,10 @@ export class PushBindingStore {
       .where('notifier_name', '=', notifierName)
       .where('device_token', '<>', deviceToken)
       .execute()
-    const owner = snakeCase({ userId, deviceSn, boundAt: at, pausedUntil: 0 })
+    const owner = snakeCase(pushBindingsTable, { userId, deviceSn, boundAt: at, pausedUntil: 0 })
     await tx
       .insertInto('push_bindings')
-      .values({ ...snakeCase({ appId, notifierName, deviceToken }), ...owner })
+      .values({ ...snakeCase(pushBindingsTable, { appId, notifierName, deviceToken }), ...owner })
       // Another device may have bound the token since it was unbound from all others.
       .onConflict((conflict) =>
         conflict.columns(['app_id', 'device_token', 'notifier_name']).doUpdateSet(owner),

@@ -27,7 +27,7 @@ const fileKeys = columnsOf(filesTable, 'app_id', 'file_id')
 const findFiles: BulkSelect = {
   table: 'files',
   keys: fileKeys,
-  columns: camelCaseText(['t.file_id', 't.upload_id']),
+  columns: camelCaseText(['file_id', 'upload_id'], 't'),
 }
 const deleteFiles: BulkDelete = {
   deleteFrom: 'files',

@@ -2,6 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import { snakeCase } from '../../db/columns.js'
 import type { Database, Queryable, Tx } from '../../db/database.js'
 import { sql } from '../../db/kysely.js'
+import { fileWithdrawalsTable } from '../../db/schema.js'
 import { paddedForPlanCache } from '../../lib/chunks.js'
 import type { FileKey } from './file-model.js'
 import { messageReferrer, referencesOf } from './references/reference-model.js'
@@ -48,7 +49,7 @@ export class FileWithdrawalStore {
     const { lowId, highId, senderId, messageId, attachment } = message
     const referrer = messageReferrer(lowId, highId, messageId)
     const rows = referencesOf(appId, { referrer, text: attachment }).map(({ fileId }) =>
-      snakeCase({ appId, fileId, lowId, highId, msgId: messageId, senderId }),
+      snakeCase(fileWithdrawalsTable, { appId, fileId, lowId, highId, msgId: messageId, senderId }),
     )
     if (rows.length > 0) await tx.insertInto('file_withdrawals').values(rows).execute()
   }

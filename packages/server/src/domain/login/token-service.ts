@@ -149,13 +149,10 @@ export class TokenService {
         at: createdAt,
       })
     await store.insert(tx, {
-      app_id: appId,
-      user_id: userId,
-      created_at: createdAt,
-      expires_at: expiresAt,
-      revoked_at: null,
-      token_hash: hashToken(token),
-      device_sn: device?.deviceSn ?? null,
+      ...{ appId, userId, createdAt, expiresAt },
+      revokedAt: null,
+      tokenHash: hashToken(token),
+      deviceSn: device?.deviceSn ?? null,
     })
     if (address !== null) await origins.remember(tx, { appId, userId }, address, createdAt)
     await this.#makeRoom(tx, { appId, userId }, createdAt)

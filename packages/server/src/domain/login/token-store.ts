@@ -1,8 +1,8 @@
 import type { Int64 } from '@hermod/protocol'
+import { camelCase, convert, snakeCase, type TableRow } from '../../db/columns.js'
 import type { Database, Queryable, Tx } from '../../db/database.js'
-import type { Insertable } from '../../db/kysely.js'
 import { lockNoKeyUpdate } from '../../db/locking.js'
-import type { UserTokensTable } from '../../db/schema.js'
+import { userTokensTable } from '../../db/schema.js'
 import { paddedForPlanCache } from '../../lib/chunks.js'
 import type { Invalidates } from '../../lib/invalidated-cache.js'
 import type { UserKey } from '../users/user-model.js'
@@ -22,7 +22,9 @@ export interface UserToken {
   readonly isRevoked: boolean
 }
 
-type TokenRow = Pick<UserTokensTable, 'user_id' | 'device_sn' | 'expires_at' | 'revoked_at'>
+type TokenRow = TableRow<typeof userTokensTable>
+
+const columns = camelCase(userTokensTable)
 
 /** Tokens that are revoked at once; one login makes one too many. */
 const maxEnded = 100
@@ -42,7 +44,7 @@ export class TokenStore {
     this.#find = database.prepared<{ appId: string; tokenHash: string }, TokenRow>((db, param) =>
       db
         .selectFrom('user_tokens')
-        .select(['user_id', 'device_sn', 'expires_at', 'revoked_at'])
+        .select(columns)
         .where('app_id', '=', param('appId'))
         .where('token_hash', '=', param('tokenHash')),
     )
@@ -57,18 +59,18 @@ export class TokenStore {
 
   async find(db: Queryable, appId: string, tokenHash: string): Promise<UserToken | null> {
     const row = await this.#find.first(db, { appId, tokenHash })
-    return row ? toToken(row, tokenHash) : null
+    return row ? toToken(row) : null
   }
 
   /** Finds a token and prevents its change until the transaction ends. */
   async lockNoKeyUpdate(tx: Tx, appId: string, tokenHash: string): Promise<UserToken | null> {
     const found = tx
       .selectFrom('user_tokens')
-      .select(['user_id', 'device_sn', 'expires_at', 'revoked_at'])
+      .select(columns)
       .where('app_id', '=', appId)
       .where('token_hash', '=', tokenHash)
     const row = await lockNoKeyUpdate(tx, found).executeTakeFirst()
-    return row ? toToken(row, tokenHash) : null
+    return row ? toToken(row) : null
   }
 
   async setDevice(tx: Tx, appId: string, tokenHash: string, deviceSn: number): Promise<void> {
@@ -87,8 +89,8 @@ export class TokenStore {
     return Number(row?.count ?? 0)
   }
 
-  async insert(tx: Tx, row: Insertable<UserTokensTable>): Promise<void> {
-    await tx.insertInto('user_tokens').values(row).execute()
+  async insert(tx: Tx, token: TokenRow): Promise<void> {
+    await tx.insertInto('user_tokens').values(snakeCase(userTokensTable, token)).execute()
   }
 
   async revokeOfUsers(
@@ -191,14 +193,8 @@ export class TokenStore {
   }
 }
 
-function toToken(row: TokenRow, tokenHash: string): UserToken {
-  return {
-    userId: row.user_id,
-    deviceSn: row.device_sn,
-    tokenHash,
-    expiresAt: row.expires_at,
-    isRevoked: row.revoked_at !== null,
-  }
+function toToken(row: TokenRow): UserToken {
+  return convert(row, { isRevoked: row.revokedAt !== null })
 }
 
 function hashesNewestFirst(tx: Tx, appId: string, userId: Int64) {

@@ -1,30 +1,24 @@
 /** Bulk statements about users; see user-store.ts. The writer's thread loads this file too. */
 import type { Int64 } from '@hermod/protocol'
+import { camelCaseText, columnsOf, type TableRow } from '../../db/columns.js'
 import type { BulkInsert, BulkSelect, BulkUpdate } from '../../db/dialect/dialect.js'
 import type { ProcedureContext } from '../../db/procedure.js'
 import { rowOf } from '../../db/rows.js'
+import { userBadgesTable, usersTable } from '../../db/schema.js'
 import { compare } from '../../lib/compare.js'
 import type { UserKey } from './user-model.js'
 
-const userKey = { app_id: 'text', user_id: 'bigint' } as const
-
-const userKeyRow = rowOf(userKey, ({ appId, userId }: UserKey) => ({
-  app_id: appId,
-  user_id: userId,
-}))
+const userKey = columnsOf(usersTable, 'app_id', 'user_id')
+const userKeyRow = rowOf(userKey)
 
 const lockUsers: BulkSelect = {
   table: 'users',
   keys: userKey,
-  columns: 'app_id, user_id, deleted_at',
+  columns: camelCaseText(['app_id', 'user_id', 'deleted_at']),
   lock: 'for key share',
 }
 
-interface LockedUser {
-  readonly app_id: string
-  readonly user_id: Int64
-  readonly deleted_at: number | null
-}
+type LockedUser = Pick<TableRow<typeof usersTable>, 'appId' | 'userId' | 'deletedAt'>
 
 /**
  * Prevents the deletion of users until the transaction ends; locks them by key.
@@ -39,20 +33,13 @@ export async function lockPresence(
     (a, b) => compare(a.appId, b.appId) || compare(a.userId, b.userId),
   )
   const found = await context.run<LockedUser>(lockUsers, inOrder.map(userKeyRow))
-  const presence = new Map(
-    found.map(({ app_id: appId, user_id: userId, deleted_at }) => [
-      presenceKey({ appId, userId }),
-      deleted_at === null,
-    ]),
-  )
+  const presence = new Map(found.map((user) => [presenceKey(user), user.deletedAt === null]))
   return (user) => presence.get(presenceKey(user))
 }
 
 function presenceKey({ appId, userId }: UserKey): string {
   return `${appId}/${userId}`
 }
-
-const badgeColumns = { badge: 'bigint' } as const
 
 /** Inserts badges of new users. Rows: app_id and user_id. */
 export const insertBadges: BulkInsert = {
@@ -66,9 +53,9 @@ export const insertBadges: BulkInsert = {
  */
 export const setBadges: BulkUpdate = {
   table: 'user_badges',
-  set: badgeColumns,
+  set: columnsOf(userBadgesTable, 'badge'),
   keys: userKey,
-  returning: 'user_id, badge',
+  returning: camelCaseText(['user_id', 'badge']),
 }
 
 /**
@@ -91,12 +78,12 @@ export async function subtractFromBadges(
   const below = changed.filter(({ badge }) => badge < 0)
   await run<BadgeRow>(
     setBadges,
-    below.map(({ user_id: userId }) => [0, appId, userId]),
+    below.map(({ userId }) => [0, appId, userId]),
   )
 }
 
 /** Result row of {@link setBadges} and {@link addToBadges}: the new badge. */
 export interface BadgeRow {
-  readonly user_id: Int64
+  readonly userId: Int64
   readonly badge: number
 }

@@ -1,9 +1,10 @@
 import { type Int64, userStatus } from '@hermod/protocol'
+import { camelCase, camelCaseText, columnsOf, convert, type TableRow } from '../../db/columns.js'
 import type { Database, Queryable, Tx } from '../../db/database.js'
 import type { BulkSelect, BulkUpdate } from '../../db/dialect/dialect.js'
-import { type Insertable, type Selectable, sql, type Updateable } from '../../db/kysely.js'
+import { type Insertable, sql, type Updateable } from '../../db/kysely.js'
 import { lockInOrder, lockKeyShareInOrder } from '../../db/locking.js'
-import type { UsersTable } from '../../db/schema.js'
+import { type Schema, usersTable } from '../../db/schema.js'
 import { compare } from '../../lib/compare.js'
 import type { Invalidates } from '../../lib/invalidated-cache.js'
 import {
@@ -17,17 +18,22 @@ import {
 } from './user-model.js'
 import { insertBadges, setBadges } from './user-statements.js'
 
+type UserRow = TableRow<typeof usersTable>
+type UserToInsert = Insertable<Schema['users']>
 type NewUser = Pick<
-  Insertable<UsersTable>,
+  UserToInsert,
   'app_id' | 'user_id' | 'username' | 'password_hash' | 'created_at' | 'broadcasts_after'
 >
-type UserChanges = Omit<Updateable<UsersTable>, 'app_id' | 'user_id' | 'status' | 'deleted_at'>
+type UserChanges = Omit<Updateable<Schema['users']>, 'app_id' | 'user_id' | 'status' | 'deleted_at'>
 
-type StateRow = Pick<Selectable<UsersTable>, 'status' | 'deleted_at'> & {
-  readonly stranger_chat: number | null
-  readonly has_blocks: number
-  readonly has_unasked: number
+type StateRow = Pick<UserRow, 'status' | 'deletedAt'> & {
+  readonly strangerChat: number | null
+  readonly hasBlocks: number
+  readonly hasUnasked: number
 }
+
+const columns = camelCase(usersTable)
+const userKey = columnsOf(usersTable, 'app_id', 'user_id')
 
 const lookUps = {
   username: { column: 'username_key', key: usernameKey },
@@ -44,31 +50,31 @@ const hasUnasked = sql<number>`case when exists (
 /** Locks users in the order of the keys. */
 const lockUsers: BulkSelect = {
   table: 'users',
-  keys: { app_id: 'text', user_id: 'bigint' },
-  columns: 't.*',
+  keys: userKey,
+  columns: camelCaseText(usersTable),
   lock: 'for update',
 }
 const lockUsersNoKeyUpdate: BulkSelect = { ...lockUsers, lock: 'for no key update' }
 const lockUsersKeyShare: BulkSelect = { ...lockUsers, lock: 'for key share' }
 const findUsernames: BulkSelect = {
   table: 'users',
-  keys: { app_id: 'text', username_key: 'text' },
-  columns: 't.username_key',
+  keys: columnsOf(usersTable, 'app_id', 'username_key'),
+  columns: camelCaseText(['username_key'], 't'),
 }
 const setStatuses: BulkUpdate = {
   table: 'users',
-  set: { status: 'smallint' },
-  keys: { app_id: 'text', user_id: 'bigint' },
+  set: columnsOf(usersTable, 'status'),
+  keys: userKey,
 }
 const setBroadcastsAfter: BulkUpdate = {
   table: 'users',
-  set: { broadcasts_after: 'bigint' },
-  keys: { app_id: 'text', user_id: 'bigint' },
+  set: columnsOf(usersTable, 'broadcasts_after'),
+  keys: userKey,
 }
 const setCredentialEpochs: BulkUpdate = {
   table: 'users',
-  set: { credential_epoch: 'integer' },
-  keys: { app_id: 'text', user_id: 'bigint' },
+  set: columnsOf(usersTable, 'credential_epoch'),
+  keys: userKey,
 }
 /** Rows of users. A deleted user keeps row and ID and nothing else. */
 export class UserStore {
@@ -80,13 +86,12 @@ export class UserStore {
   constructor(database: Database, states: Invalidates<UserKey>) {
     this.#database = database
     this.#states = states
-    this.#findById = database.prepared<{ appId: string; userId: Int64 }, Selectable<UsersTable>>(
-      (db, param) =>
-        db
-          .selectFrom('users')
-          .selectAll()
-          .where('app_id', '=', param('appId'))
-          .where('user_id', '=', param('userId')),
+    this.#findById = database.prepared<{ appId: string; userId: Int64 }, UserRow>((db, param) =>
+      db
+        .selectFrom('users')
+        .select(columns)
+        .where('app_id', '=', param('appId'))
+        .where('user_id', '=', param('userId')),
     )
     this.#findState = database.prepared<{ appId: string; userId: Int64 }, StateRow>((db, param) =>
       db
@@ -94,8 +99,9 @@ export class UserStore {
         .leftJoin('user_settings as s', (join) =>
           join.onRef('s.app_id', '=', 'u.app_id').onRef('s.user_id', '=', 'u.user_id'),
         )
-        .select(['u.status', 'u.deleted_at', 's.stranger_chat'])
-        .select([hasBlocks.as('has_blocks'), hasUnasked.as('has_unasked')])
+        .select(camelCase(['status', 'deleted_at'], 'u'))
+        .select('s.stranger_chat as strangerChat')
+        .select([hasBlocks.as('hasBlocks'), hasUnasked.as('hasUnasked')])
         .where('u.app_id', '=', param('appId'))
         .where('u.user_id', '=', param('userId')),
     )
@@ -111,15 +117,14 @@ export class UserStore {
   async findState(db: Queryable, appId: string, userId: Int64): Promise<UserState | null> {
     const row = await this.#findState.first(db, { appId, userId })
     if (!row) return null
-    const { status, deleted_at, stranger_chat, has_blocks, has_unasked } = row
     return {
       appId,
       userId,
-      status,
-      isDeleted: deleted_at !== null,
-      strangerChat: stranger_chat ?? 0,
-      hasBlocks: has_blocks === 1,
-      hasUnasked: has_unasked === 1,
+      status: row.status,
+      isDeleted: row.deletedAt !== null,
+      strangerChat: row.strangerChat ?? 0,
+      hasBlocks: row.hasBlocks === 1,
+      hasUnasked: row.hasUnasked === 1,
     }
   }
 
@@ -132,7 +137,7 @@ export class UserStore {
     const { column, key } = lookUps[kind]
     const row = await db
       .selectFrom('users')
-      .selectAll()
+      .select(columns)
       .where('app_id', '=', appId)
       .where(column, '=', key(value))
       .executeTakeFirst()
@@ -145,17 +150,17 @@ export class UserStore {
     appId: string,
     usernames: readonly string[],
   ): Promise<Set<string>> {
-    const rows = await this.#database.bulk<{ username_key: string }>(
+    const rows = await this.#database.bulk<{ usernameKey: string }>(
       db,
       findUsernames,
       usernames.map((username) => [appId, usernameKey(username)]),
     )
-    return new Set(rows.map((row) => row.username_key))
+    return new Set(rows.map((row) => row.usernameKey))
   }
 
   /** @returns false when the username is taken */
   async insert(tx: Tx, user: NewUser): Promise<boolean> {
-    const row: Insertable<UsersTable> = {
+    const row: UserToInsert = {
       ...emptyUser,
       ...user,
       username_key: usernameKey(user.username),
@@ -171,7 +176,7 @@ export class UserStore {
   }
 
   /** @returns the IDs of the stored users; the names of the others are taken */
-  async insertMany(tx: Tx, rows: readonly Insertable<UsersTable>[]): Promise<Set<Int64>> {
+  async insertMany(tx: Tx, rows: readonly UserToInsert[]): Promise<Set<Int64>> {
     if (rows.length === 0) return new Set()
     const inserted = await tx
       .insertInto('users')
@@ -189,7 +194,7 @@ export class UserStore {
 
   async #insertBadges(
     tx: Tx,
-    rows: readonly Pick<Insertable<UsersTable>, 'app_id' | 'user_id'>[],
+    rows: readonly Pick<UserToInsert, 'app_id' | 'user_id'>[],
   ): Promise<void> {
     const keys = rows.map(({ app_id, user_id }) => [app_id, user_id])
     await this.#database.bulk(tx, insertBadges, keys)
@@ -207,7 +212,7 @@ export class UserStore {
   async lockKeyShare(tx: Tx, appId: string, userId: Int64): Promise<User | null> {
     const found = tx
       .selectFrom('users')
-      .selectAll()
+      .select(columns)
       .where('app_id', '=', appId)
       .where('user_id', '=', userId)
     const row = await lockKeyShareInOrder(tx, found, userId).executeTakeFirst()
@@ -250,7 +255,7 @@ export class UserStore {
     userIds: readonly Int64[],
   ): Promise<User[]> {
     const keys = [...new Set(userIds)].sort(compare).map((userId) => [appId, userId])
-    const rows = await this.#database.bulk<Selectable<UsersTable>>(tx, statement, keys)
+    const rows = await this.#database.bulk<UserRow>(tx, statement, keys)
     return rows.map(toUser)
   }
 
@@ -395,9 +400,9 @@ export class UserStore {
     appId: string,
     page: { readonly afterId: Int64; readonly offset: number; readonly limit: number },
   ): Promise<ListedUser[]> {
-    const rows = await db
+    return db
       .selectFrom('users')
-      .select(['user_id', 'username', 'status'])
+      .select(camelCase(['user_id', 'username', 'status']))
       .where('app_id', '=', appId)
       .where('user_id', '>', page.afterId)
       .where('deleted_at', 'is', null)
@@ -405,7 +410,6 @@ export class UserStore {
       .limit(page.limit)
       .offset(page.offset)
       .execute()
-    return rows.map((row) => ({ userId: row.user_id, username: row.username, status: row.status }))
   }
 }
 
@@ -442,21 +446,10 @@ export const addressColumns = {
   email: (email: string) => ({ email: email || null, email_key: emailKey(email) || null }),
 }
 
-function toUser(row: Selectable<UsersTable>): User {
-  return {
-    appId: row.app_id,
-    userId: row.user_id,
-    username: row.username,
-    passwordHash: row.password_hash,
-    status: row.status,
-    nickName: row.nick_name,
-    avatar: row.avatar,
-    description: row.description,
-    publicInfo: row.public_info,
-    privateInfo: row.private_info,
+function toUser(row: UserRow): User {
+  return convert(row, {
     mobile: row.mobile ?? '',
     email: row.email ?? '',
-    credentialEpoch: row.credential_epoch,
-    isDeleted: row.deleted_at !== null,
-  }
+    isDeleted: row.deletedAt !== null,
+  })
 }

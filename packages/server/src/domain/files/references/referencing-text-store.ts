@@ -42,22 +42,22 @@ type MessagePlace = Pick<FileReferrer, 'lowId' | 'highId' | 'itemId'> & { readon
 const findMessages: BulkSelect = {
   table: 'messages',
   keys: { app_id: 'text', low_id: 'bigint', high_id: 'bigint', msg_id: 'bigint' },
-  columns: camelCaseText(['t.low_id', 't.high_id', 't.msg_id', 't.attachment']),
+  columns: camelCaseText(['low_id', 'high_id', 'msg_id', 'attachment'], 't'),
 }
 const findUsers: BulkSelect = {
   table: 'users',
   keys: { app_id: 'text', user_id: 'bigint' },
-  columns: camelCaseText(['t.user_id', 't.avatar']),
+  columns: camelCaseText(['user_id', 'avatar'], 't'),
 }
 const findGroups: BulkSelect = {
   table: 'groups',
   keys: { app_id: 'text', group_id: 'bigint' },
-  columns: camelCaseText(['t.group_id', 't.avatar', 't.status']),
+  columns: camelCaseText(['group_id', 'avatar', 'status'], 't'),
 }
 const findSharedFiles: BulkSelect = {
   table: 'group_files',
   keys: { app_id: 'text', group_id: 'bigint', file_id: 'bigint' },
-  columns: `${camelCaseText(['t.group_id', 't.file_id', 't.url'])},
+  columns: `${camelCaseText(['group_id', 'file_id', 'url'], 't')},
     (select g.status from groups g where g.app_id = t.app_id and g.group_id = t.group_id) as status`,
 }
 
@@ -114,7 +114,8 @@ export class ReferencingTextStore {
         .innerJoin('groups as g', (join) =>
           join.onRef('g.app_id', '=', 'f.app_id').onRef('g.group_id', '=', 'f.group_id'),
         )
-        .select(camelCase(['f.group_id', 'f.file_id', 'f.url', 'g.status']))
+        .select(camelCase(['group_id', 'file_id', 'url'], 'f'))
+        .select('g.status')
         .where('f.app_id', '=', param('appId'))
         .where(sql<boolean>`(f.group_id, f.file_id) > (${param('lowId')}, ${param('itemId')})`)
         .orderBy('f.group_id')

@@ -81,7 +81,7 @@ export async function countBadges(
     run<BadgeRow>(addToBadges, rowsOf('added')),
     run<BadgeRow>(setBadges, rowsOf('set')),
   ])
-  const badges = new Map([...set, ...added].map(({ user_id, badge }) => [user_id, badge]))
+  const badges = new Map([...set, ...added].map(({ userId, badge }) => [userId, badge]))
   const shown = new Map<string, number>()
   for (const { userId, ofUser, inOrder } of users) {
     const badge = badges.get(userId)

@@ -114,7 +114,7 @@ export const writeDeliveries: Procedure<PagePart, WrittenPart> = {
       devices: locked.devices + devices,
       finished: locked.finished + finished,
     }
-    const nextJobs = hasNext ? [{ ...next.job, run_at: runAtOf(next, certificateIds) }] : []
+    const nextJobs = hasNext ? [{ ...next.job, runAt: runAtOf(next, certificateIds) }] : []
     return {
       last: [
         { statement: setProgress, rows: [progressRow(progress, inputs.now)] },
@@ -143,5 +143,5 @@ function runAtOf(
 ): number {
   const held = new Map(heldUntil)
   const ends = [...new Set([...certificateIds, ...ofPart])].map((id) => held.get(id) ?? 0)
-  return ends.length === 0 ? job.run_at : Math.min(Math.max(job.run_at, Math.min(...ends)), latest)
+  return ends.length === 0 ? job.runAt : Math.min(Math.max(job.runAt, Math.min(...ends)), latest)
 }

@@ -1,14 +1,14 @@
 import { type Int64, userStatus } from '@hermod/protocol'
 import type { Queryable } from '../../../db/database.js'
 import { type Insertable, type RawBuilder, type Selectable, sql } from '../../../db/kysely.js'
-import type { UsersTable } from '../../../db/schema.js'
+import type { Schema } from '../../../db/schema.js'
 import { paddedForPlanCache } from '../../../lib/chunks.js'
 import { emailKey, mobileKey, usernameKey } from '../user-model.js'
 import { addressColumns, emptyUser } from '../user-store.js'
 import type { NameOwner, Profile, UserToImport } from './user-import-model.js'
 
 type ProfileColumns = Omit<Profile, 'mobile' | 'email'> &
-  Partial<Pick<UsersTable, 'mobile' | 'mobile_key' | 'email' | 'email_key'>>
+  Partial<Pick<Schema['users'], 'mobile' | 'mobile_key' | 'email' | 'email_key'>>
 type NamedUser = Pick<UserToImport, 'username' | 'profile'>
 
 const exportedColumns = [
@@ -27,7 +27,9 @@ const exportedColumns = [
 ] as const
 
 /** A user as exported. */
-export type ExportedRow = Readonly<Pick<Selectable<UsersTable>, (typeof exportedColumns)[number]>>
+export type ExportedRow = Readonly<
+  Pick<Selectable<Schema['users']>, (typeof exportedColumns)[number]>
+>
 
 type OwnerRow = Omit<NameOwner, 'userId'> & { readonly user_id: Int64 | null }
 
@@ -94,7 +96,7 @@ export function importedRow(
   userId: Int64,
   { username, passwordHash = '', profile, status = userStatus.normal, createdAt = 0 }: UserToImport,
   at: number,
-): Insertable<UsersTable> {
+): Insertable<Schema['users']> {
   return {
     ...emptyUser,
     ...profileColumns(profile),

@@ -1,7 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
+import { camelCase, convert, snakeCase, type TableRow } from '../../../db/columns.js'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
-import type { Selectable } from '../../../db/kysely.js'
-import type { WebhookAttemptsTable } from '../../../db/schema.js'
+import { webhookAttemptsTable } from '../../../db/schema.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import type { EndpointKey } from '../endpoints/endpoint-model.js'
 import { ofExistingEndpoints } from '../endpoints/existing-endpoints.js'
@@ -41,7 +41,7 @@ export class AttemptStore {
   ): Promise<Attempt[]> {
     const rows = await db
       .selectFrom('webhook_attempts')
-      .selectAll()
+      .select(camelCase(webhookAttemptsTable))
       .where('app_id', '=', appId)
       .where('endpoint_id', '=', endpointId)
       .$if(before !== null, (query) => query.where('attempt_id', '<', before as Int64))
@@ -82,41 +82,16 @@ export class AttemptStore {
   }
 }
 
-function toRow(attempt: Attempt): Selectable<WebhookAttemptsTable> {
-  return {
-    app_id: attempt.appId,
-    endpoint_id: attempt.endpointId,
-    attempt_id: attempt.attemptId,
-    at: attempt.at,
-    event_id: attempt.first.id,
-    kind: attempt.first.kind,
-    event_key: attempt.first.key,
-    events: attempt.events,
-    attempt: attempt.attempt,
-    outcome: attempt.outcome,
-    status: attempt.status,
-    duration_ms: attempt.durationMs,
-    error: attempt.error,
-    answer: attempt.answer,
-    next_at: attempt.nextAt,
-  }
+function toRow({ first, ...attempt }: Attempt) {
+  const { id: eventId, kind, key: eventKey } = first
+  return snakeCase(webhookAttemptsTable, { ...attempt, eventId, kind, eventKey })
 }
 
-function toAttempt(row: Selectable<WebhookAttemptsTable>): Attempt {
-  return {
-    appId: row.app_id,
-    endpointId: row.endpoint_id,
-    attemptId: row.attempt_id,
-    at: row.at,
-    first: { id: row.event_id, kind: row.kind as Attempt['first']['kind'], key: row.event_key },
-    events: row.events,
-    attempt: row.attempt,
+function toAttempt(row: TableRow<typeof webhookAttemptsTable>): Attempt {
+  const kind = row.kind as Attempt['first']['kind']
+  return convert(row, {
+    first: { id: row.eventId, kind, key: row.eventKey },
     outcome: row.outcome as Attempt['outcome'],
-    status: row.status,
-    durationMs: row.duration_ms,
-    error: row.error,
-    answer: row.answer,
     retryAfterMs: null,
-    nextAt: row.next_at,
-  }
+  })
 }

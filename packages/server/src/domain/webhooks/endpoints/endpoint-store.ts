@@ -1,7 +1,8 @@
 import { appStatus } from '@hermod/protocol'
+import { camelCase, snakeCase, type TableRow } from '../../../db/columns.js'
 import type { Queryable, StatementTx, Tx } from '../../../db/database.js'
 import { type Selectable, sql } from '../../../db/kysely.js'
-import type { WebhookEndpointsTable } from '../../../db/schema.js'
+import { type Schema, webhookEndpointsTable } from '../../../db/schema.js'
 import { definedOnly } from '../../../lib/defined-only.js'
 import type { Endpoint, EndpointHealth, EndpointKey, Replay } from './endpoint-model.js'
 
@@ -11,13 +12,15 @@ export interface EndpointProgress {
   readonly health: EndpointHealth
 }
 
+const columns = camelCase(webhookEndpointsTable)
+
 /** Endpoints of webhooks. */
 export class EndpointStore {
   /** Lists by ID, the order of creation. */
   async list(db: Queryable, appId: string): Promise<Endpoint[]> {
     const rows = await db
       .selectFrom('webhook_endpoints')
-      .selectAll()
+      .select(columns)
       .where('app_id', '=', appId)
       .orderBy('endpoint_id')
       .execute()
@@ -28,7 +31,7 @@ export class EndpointStore {
   async listAll(db: Queryable): Promise<Endpoint[]> {
     const rows = await db
       .selectFrom('webhook_endpoints')
-      .selectAll()
+      .select(columns)
       .orderBy('app_id')
       .orderBy('endpoint_id')
       .execute()
@@ -38,7 +41,7 @@ export class EndpointStore {
   async find(db: Queryable, { appId, endpointId }: EndpointKey): Promise<Endpoint | null> {
     const row = await db
       .selectFrom('webhook_endpoints')
-      .selectAll()
+      .select(columns)
       .where('app_id', '=', appId)
       .where('endpoint_id', '=', endpointId)
       .executeTakeFirst()
@@ -64,7 +67,7 @@ export class EndpointStore {
     const rows = await db
       .selectFrom('webhook_endpoints as e')
       .innerJoin('apps as a', 'a.app_id', 'e.app_id')
-      .selectAll('e')
+      .select(camelCase(webhookEndpointsTable, 'e'))
       .where('a.status', '=', appStatus.normal)
       .where('e.state', '=', 'enabled')
       .$if(appId !== undefined, (query) => query.where('e.app_id', '=', appId as string))
@@ -178,10 +181,10 @@ export class EndpointStore {
   }
 }
 
-function toEndpoint(row: Selectable<WebhookEndpointsTable>): Endpoint {
+function toEndpoint(row: TableRow<typeof webhookEndpointsTable>): Endpoint {
   return {
-    appId: row.app_id,
-    endpointId: row.endpoint_id,
+    appId: row.appId,
+    endpointId: row.endpointId,
     url: row.url,
     description: row.description,
     kinds: JSON.parse(row.kinds),
@@ -189,53 +192,36 @@ function toEndpoint(row: Selectable<WebhookEndpointsTable>): Endpoint {
     format: row.format as Endpoint['format'],
     sealed: row.sealed,
     concurrency: row.concurrency,
-    batchSize: row.batch_size,
-    timeoutMs: row.timeout_ms,
+    batchSize: row.batchSize,
+    timeoutMs: row.timeoutMs,
     isEnabled: row.state === 'enabled',
-    stateReason: row.state_reason as Endpoint['stateReason'],
+    stateReason: row.stateReason as Endpoint['stateReason'],
     position: row.position,
     health: {
-      failingSince: row.failing_since,
-      lastFailureAt: row.last_failure_at,
+      failingSince: row.failingSince,
+      lastFailureAt: row.lastFailureAt,
       failures: row.failures,
-      retryAt: row.retry_at,
-      lastSuccessAt: row.last_success_at,
+      retryAt: row.retryAt,
+      lastSuccessAt: row.lastSuccessAt,
     },
     replay: row.replay === '' ? null : JSON.parse(row.replay),
     version: row.version,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
   }
 }
 
 function toRow<E extends Partial<Endpoint>>(endpoint: E): RowOf<E> {
-  const { appId, endpointId, kinds, receivers, isEnabled, health, replay, ...same } = endpoint
-  const members = {
-    app_id: appId,
-    endpoint_id: endpointId,
-    url: same.url,
-    description: same.description,
+  const { kinds, receivers, isEnabled, health, replay } = endpoint
+  const values = {
+    ...endpoint,
+    ...health,
     kinds: kinds && JSON.stringify(kinds),
     receivers: receivers && JSON.stringify(receivers),
-    format: same.format,
-    sealed: same.sealed,
-    concurrency: same.concurrency,
-    batch_size: same.batchSize,
-    timeout_ms: same.timeoutMs,
     state: isEnabled === undefined ? undefined : isEnabled ? 'enabled' : 'disabled',
-    state_reason: same.stateReason,
-    position: same.position,
-    failing_since: health?.failingSince,
-    last_failure_at: health?.lastFailureAt,
-    failures: health?.failures,
-    retry_at: health?.retryAt,
-    last_success_at: health?.lastSuccessAt,
     replay: replay === undefined ? undefined : replayText(replay),
-    version: same.version,
-    created_at: same.createdAt,
-    updated_at: same.updatedAt,
   }
-  return definedOnly(members) as RowOf<E>
+  return definedOnly(snakeCase(webhookEndpointsTable, values)) as RowOf<E>
 }
 
 function replayText(replay: Replay | null): string {
@@ -244,4 +230,4 @@ function replayText(replay: Replay | null): string {
 
 /** A whole endpoint has a whole row. */
 type RowOf<E> = E extends Endpoint ? EndpointRow : Partial<EndpointRow>
-type EndpointRow = Selectable<WebhookEndpointsTable>
+type EndpointRow = Selectable<Schema['webhook_endpoints']>

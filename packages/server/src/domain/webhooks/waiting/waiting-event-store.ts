@@ -1,7 +1,8 @@
 import type { ActorEventKind, Event, EventPayloads } from '@hermod/protocol/events'
+import { camelCase, convert, snakeCase, type TableRow } from '../../../db/columns.js'
 import type { Database, Queryable, StatementTx, Tx } from '../../../db/database.js'
-import { type Selectable, sql } from '../../../db/kysely.js'
-import type { WebhookEventsTable } from '../../../db/schema.js'
+import { sql } from '../../../db/kysely.js'
+import { webhookEventsTable } from '../../../db/schema.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import { stringifyJson } from '../../../lib/json.js'
 import { loggedId } from '../../events/logged-event.js'
@@ -26,7 +27,8 @@ const rowsPerInsert = 100
 /** Rows of one transaction that changes payloads. */
 const rowsPerRewrite = 1_000
 
-type RowPlace = Pick<Selectable<WebhookEventsTable>, 'endpoint_id' | 'position' | 'place'>
+type EventRow = TableRow<typeof webhookEventsTable>
+type RowPlace = Pick<EventRow, 'endpointId' | 'position' | 'place'>
 
 /** Events of endpoints that wait for another attempt, or are dead. */
 export class WaitingEventStore {
@@ -46,16 +48,16 @@ export class WaitingEventStore {
 
   /** Lists the places of the waiting events of an endpoint in the order of the log. */
   async listWaiting(db: Queryable, key: EndpointKey): Promise<WaitingPlace[]> {
-    const rows = await db
+    return db
       .selectFrom('webhook_events')
-      .select(['position', 'place', 'event_key as key', 'attempts', 'next_at as nextAt'])
+      .select(camelCase(['position', 'place', 'attempts', 'next_at']))
+      .select('event_key as key')
       .where('app_id', '=', key.appId)
       .where('endpoint_id', '=', key.endpointId)
       .where('state', '=', 'waiting')
       .orderBy('position')
       .orderBy('place')
       .execute()
-    return rows
   }
 
   /** Lists the places of dead events after a position. */
@@ -73,7 +75,7 @@ export class WaitingEventStore {
   async find(db: Queryable, key: EndpointKey, place: EventPlace): Promise<StoredEvent | null> {
     const row = await db
       .selectFrom('webhook_events')
-      .selectAll()
+      .select(camelCase(webhookEventsTable))
       .where('app_id', '=', key.appId)
       .where('endpoint_id', '=', key.endpointId)
       .where('position', '=', place.position)
@@ -214,7 +216,7 @@ export class WaitingEventStore {
     change: (event: Event) => EventPayloads[ActorEventKind] | null,
     signal: AbortSignal,
   ): Promise<void> {
-    let after: RowPlace = { endpoint_id: 0, position: 0, place: 0 }
+    let after: RowPlace = { endpointId: 0, position: 0, place: 0 }
     while (!signal.aborted) {
       const rows = await this.#listOfKinds(appId, kinds, after)
       const last = rows.at(-1)
@@ -230,7 +232,7 @@ export class WaitingEventStore {
             .updateTable('webhook_events')
             .set({ payload })
             .where('app_id', '=', appId)
-            .where('endpoint_id', '=', place.endpoint_id)
+            .where('endpoint_id', '=', place.endpointId)
             .where('position', '=', place.position)
             .where('place', '=', place.place)
             .execute()
@@ -239,15 +241,15 @@ export class WaitingEventStore {
   }
 
   #listOfKinds(appId: string, kinds: readonly ActorEventKind[], after: RowPlace) {
-    const { endpoint_id, position, place } = after
+    const { endpointId, position, place } = after
     return this.database.read((db) =>
       db
         .selectFrom('webhook_events')
-        .select(['endpoint_id', 'position', 'place', 'kind', 'payload'])
+        .select(camelCase(['endpoint_id', 'position', 'place', 'kind', 'payload']))
         .where('app_id', '=', appId)
         .where('kind', 'in', kinds)
         .where(
-          sql<boolean>`(endpoint_id, position, place) > (${endpoint_id}, ${position}, ${place})`,
+          sql<boolean>`(endpoint_id, position, place) > (${endpointId}, ${position}, ${place})`,
         )
         .orderBy('endpoint_id')
         .orderBy('position')
@@ -266,20 +268,9 @@ export class WaitingEventStore {
   }
 }
 
-function toRow(event: StoredEvent, attempt: FailedAttempt): Selectable<WebhookEventsTable> {
-  return {
-    app_id: event.appId,
-    endpoint_id: event.endpointId,
-    position: event.position,
-    place: event.place,
-    is_last: event.isLast ? 1 : 0,
-    name: event.name,
-    event_key: event.key,
-    kind: event.kind,
-    payload: event.payload,
-    created_at: event.createdAt,
-    ...attemptColumns(attempt),
-  }
+function toRow(event: StoredEvent, attempt: FailedAttempt) {
+  const values = { ...event, isLast: event.isLast ? 1 : 0, eventKey: event.key }
+  return { ...snakeCase(webhookEventsTable, values), ...attemptColumns(attempt) }
 }
 
 function attemptColumns({ attempts, nextAt, isDead, status, error }: FailedAttempt) {
@@ -292,19 +283,11 @@ function attemptColumns({ attempts, nextAt, isDead, status, error }: FailedAttem
   }
 }
 
-function toEvent(row: Selectable<WebhookEventsTable>): StoredEvent {
-  const { app_id: appId, position, place, name } = row
-  return {
-    appId,
-    endpointId: row.endpoint_id,
-    id: loggedId(appId, { position, name }),
+function toEvent(row: EventRow): StoredEvent {
+  return convert(row, {
+    id: loggedId(row.appId, row),
     kind: row.kind as StoredEvent['kind'],
-    position,
-    place,
-    isLast: row.is_last === 1,
-    name,
-    key: row.event_key,
-    createdAt: row.created_at,
-    payload: row.payload,
-  }
+    isLast: row.isLast === 1,
+    key: row.eventKey,
+  })
 }
