@@ -10,7 +10,12 @@ const tests = {
   'domain/contacts/': ['contacts/contacts', 'contacts/contact-model', 'users/names'],
   'domain/devices/': ['users/devices', 'users/tokens'],
   'domain/files/': ['users/tokens', 'users/accounts'],
-  'domain/groups/admission/': ['groups/group-admission', 'groups/group-qr', 'groups/group-model'],
+  'domain/groups/admission/': [
+    'groups/group-applications',
+    'groups/group-invitations',
+    'groups/group-qr',
+    'groups/group-model',
+  ],
   'domain/groups/content/': ['groups/group-announcements', 'groups/group-files'],
   'domain/groups/core/': [
     'groups/groups',

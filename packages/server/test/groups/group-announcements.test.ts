@@ -1,9 +1,9 @@
 /** Announcements to groups, on both databases. */
 import type { Announcement } from '@hermod/protocol'
-import type { Answer, Api } from '@hermod/testkit'
+import type { Api } from '@hermod/testkit'
 import { anyBackend } from '@hermod/testkit'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { answerCode, expectCode } from '../support/answer-codes.js'
+import { answerCode, expectCode, expectSuccesses } from '../support/answer-codes.js'
 import { codes, type Person, registerPeople } from '../support/contacts.js'
 import {
   aGroup,
@@ -124,12 +124,7 @@ describe.each(anyBackend())('announcements on $name', (backend) => {
     const answers = await Promise.all(
       [owner, admin, owner, admin].map(({ api }) => remove(api, id)),
     )
-    expect(codes(answers).toSorted()).toEqual([
-      succeeded,
-      answerCode.announcement_not_found,
-      answerCode.announcement_not_found,
-      answerCode.announcement_not_found,
-    ])
+    expectSuccesses(answers, 1, 'announcement_not_found')
     expect(await told()).toHaveLength(2)
   })
 
@@ -146,29 +141,7 @@ describe.each(anyBackend())('announcements on $name', (backend) => {
     expect(await announcements(owner.api, group_id)).toEqual([])
   })
 
-  it('are read by members, and written by admins and the owner', async () => {
-    const { id } = await published(owner.api)
-    const all = async (api: Api): Promise<number[]> =>
-      codes([
-        await publish(api),
-        await read(api, id),
-        await groupQuery(api, paths.last, group_id),
-        await groupQuery(api, paths.list, group_id),
-        await remove(api, id),
-      ])
-    const readers = [succeeded, succeeded, succeeded]
-    expect(await all(member.api)).toEqual([
-      answerCode.group_admin_required,
-      ...readers,
-      answerCode.group_admin_required,
-    ])
-    expect(await all(outsider.api)).toEqual([
-      answerCode.group_admin_required,
-      answerCode.member_required,
-      answerCode.member_required,
-      answerCode.member_required,
-      answerCode.group_admin_required,
-    ])
+  it('have the user of the call as author, and the system for an Admin token', async () => {
     const { api } = server
     const publisher = async (caller: Api) => (await published(caller)).author
     expect(await publisher(owner.api)).toBe(owner.id)
@@ -176,31 +149,6 @@ describe.each(anyBackend())('announcements on $name', (backend) => {
     expect(await publisher(api.admin())).toBe(system)
     expect(await publisher(api.admin({ groupId: group_id }))).toBe(system)
     expect(await publisher(api.admin({ groupId: group_id, userId: outsider.id }))).toBe(outsider.id)
-    const elsewhere = await aGroup(owner)
-    await expectCode(publish(api.admin({ groupId: elsewhere })), 'no_permission')
-    expect(await all(api.admin())).toEqual([succeeded, ...readers, succeeded])
-    const last = (await groupQuery(member.api, paths.last, group_id)).data
-    expect(last.author).toBe(system)
-  })
-
-  it('go with the group when it is unknown', async () => {
-    const answersIn = async (id: Id): Promise<Answer[]> => [
-      await groupCall(owner.api, paths.publish, id, { title: 'a', content: 'b' }),
-      await owner.api.call('GET', paths.get, { query: { group_id: id, announcement_id: 1 } }),
-      await owner.api.call('GET', paths.last, { query: { group_id: id } }),
-      await owner.api.call('GET', paths.list, { query: { group_id: id } }),
-      await owner.api.call('POST', paths.delete, { query: { group_id: id, announcement_id: 1 } }),
-    ]
-    for (const id of [1, -1, farId])
-      expect(codes(await answersIn(id))).toEqual(Array(5).fill(answerCode.group_not_found))
-    for (const id of [undefined, 'none', 1.5])
-      for (const { envelope } of await answersIn(id))
-        expect(envelope).toMatchObject({
-          code: answerCode.invalid_parameter,
-          message: expect.stringMatching(/group_id (is|must)/),
-        })
-    await owner.api.succeed('POST', '/group/destroy', { query: { group_id } })
-    expect(codes(await answersIn(group_id))).toEqual(Array(5).fill(answerCode.group_not_found))
   })
 
   it('are named by an ID that the group knows', async () => {
@@ -209,32 +157,12 @@ describe.each(anyBackend())('announcements on $name', (backend) => {
       await expectCode(read(owner.api, id), 'announcement_not_found')
       await expectCode(remove(owner.api, id), 'announcement_not_found')
     }
-    for (const id of [undefined, 'last', 2n ** 63n])
-      for (const { envelope } of [await read(owner.api, id), await remove(owner.api, id)])
-        expect(envelope).toMatchObject({
-          code: answerCode.invalid_parameter,
-          message: expect.stringMatching(/announcement_id (is|must)/),
-        })
   })
 
   it('have a title and a text within bounds', async () => {
     const longest = await published(owner.api, '標'.repeat(256), '文'.repeat(8192))
     expect([...longest.title, ...longest.content]).toHaveLength(256 + 8192)
     expect(await published(owner.api, '', '')).toMatchObject({ title: '', content: '' })
-    const bad: [object, string][] = [
-      [{ title: 'x'.repeat(257), content: '' }, 'title'],
-      [{ title: '', content: 'x'.repeat(8193) }, 'content'],
-      [{ content: '' }, 'title'],
-      [{ title: '' }, 'content'],
-      [{ title: 1, content: '' }, 'title'],
-    ]
-    for (const [params, field] of bad) {
-      const { envelope } = await groupCall(owner.api, paths.publish, group_id, params)
-      expect(envelope).toMatchObject({
-        code: answerCode.invalid_parameter,
-        message: expect.stringMatching(new RegExp(`parameter: ${field} (is|must)`)),
-      })
-    }
     expect(await announcements(owner.api, group_id)).toHaveLength(2)
   })
 

@@ -2,8 +2,8 @@
 import type { SharedFile } from '@hermod/protocol'
 import { type Answer, type Api, anyBackend } from '@hermod/testkit'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { answerCode, expectCode } from '../support/answer-codes.js'
-import { codes, type Person, registerPeople } from '../support/contacts.js'
+import { answerCode, expectCode, expectSuccesses } from '../support/answer-codes.js'
+import { type Person, registerPeople } from '../support/contacts.js'
 import { aGroup, groupCall, groupEventsOf, groupQuery } from '../support/groups/groups.js'
 import { sharedServer } from '../support/in-process-server.js'
 
@@ -200,41 +200,14 @@ describe.each(anyBackend())('shared files on $name', (backend) => {
     expect((await told()).map(([kind]) => kind)).toEqual(['file_uploaded', 'file_deleted'])
   })
 
-  it('are no business of outsiders, not even of their own files once they have left', async () => {
-    const { file_id } = await shared(other.api)
-    const calls = (api: Api) => [
-      () => share(api),
-      () => read(api, file_id),
-      () => groupQuery(api, paths.list, group_id),
-      () => rename(api, file_id, 'x'),
-      () => remove(api, [file_id]),
-    ]
-    await other.api.succeed('POST', '/group/leave', { query: { group_id } })
-    for (const { api } of [outsider, other])
-      for (const call of calls(api))
-        expect((await call()).envelope).toMatchObject({
-          code: answerCode.member_required,
-          data: null,
-        })
-    expect(await files(member.api)).toHaveLength(1)
-  })
-
   it('take an Admin token for what its headers make of it', async () => {
     const { api } = server
-    const elsewhere = await aGroup(owner)
     const file = await shared(member.api)
     expect((await shared(api.admin())).uploader).toBe(system)
     expect((await shared(api.admin({ groupId: group_id }))).uploader).toBe(system)
     expect((await shared(api.admin({ groupId: group_id, userId: outsider.id }))).uploader).toBe(
       outsider.id,
     )
-    await expectCode(share(api.admin({ groupId: elsewhere })), 'no_permission')
-    for (const caller of [
-      api.admin(),
-      api.admin({ groupId: group_id }),
-      api.admin({ groupId: group_id, userId: other.id }),
-    ])
-      expect((await rename(caller, file.file_id, 'renamed')).code).toBe(succeeded)
     const acting = api.admin({ userId: other.id })
     await expectCode(rename(acting, file.file_id, 'x'), 'shared_file_forbidden')
     expect(results(await remove(acting, [file.file_id]))).toEqual([[file.file_id, forbidden]])
@@ -260,28 +233,7 @@ describe.each(anyBackend())('shared files on $name', (backend) => {
     }
   })
 
-  it('go with the group when it is unknown or dissolved', async () => {
-    const { file_id } = await shared(owner.api)
-    const answersIn = async (id: Id): Promise<Answer[]> => [
-      await groupCall(owner.api, paths.share, id, map),
-      await owner.api.call('GET', paths.get, { query: { group_id: id, file_id } }),
-      await owner.api.call('GET', paths.list, { query: { group_id: id } }),
-      await groupCall(owner.api, paths.rename, id, { file_id, name: 'x' }),
-      await groupCall(owner.api, paths.delete, id, { file_list: [file_id] }),
-    ]
-    for (const id of [1, -1, farId])
-      expect(codes(await answersIn(id))).toEqual(Array(5).fill(answerCode.group_not_found))
-    for (const id of [undefined, 'none', 1.5])
-      for (const { envelope } of await answersIn(id))
-        expect(envelope).toMatchObject({
-          code: answerCode.invalid_parameter,
-          message: expect.stringMatching(/group_id (is|must)/),
-        })
-    await owner.api.succeed('POST', '/group/destroy', { query: { group_id } })
-    expect(codes(await answersIn(group_id))).toEqual(Array(5).fill(answerCode.group_not_found))
-  })
-
-  it('take what can be a file, and name the field that cannot', async () => {
+  it('take the widest fields and addresses that cannot run anything', async () => {
     const widest = {
       name: '圖'.repeat(256),
       size: 2n ** 63n - 1n,
@@ -298,61 +250,27 @@ describe.each(anyBackend())('shared files on $name', (backend) => {
       'Karten/größte Karte.png',
     ])
       expect(await shared(owner.api, { url, size: 0 })).toMatchObject({ url, size: 0 })
-    const bad: [object, string][] = [
-      [{ name: undefined }, 'name'],
-      [{ name: '' }, 'name'],
-      [{ name: 'x'.repeat(257) }, 'name'],
-      [{ size: undefined }, 'size'],
-      [{ size: -1 }, 'size'],
-      [{ size: 1.5 }, 'size'],
-      [{ size: 2n ** 63n }, 'size'],
-      [{ type: 'x'.repeat(129) }, 'type'],
-      [{ url: undefined }, 'url'],
-      [{ url: `/${'x'.repeat(2048)}` }, 'url'],
-      ...[
-        '',
-        'javascript:alert(1)',
-        ' JAVASCRIPT:alert(1)',
-        'VbScript:x',
-        'data:text/html,x',
-        '/a\nb',
-        'a\\b',
-        '..',
-        'maps/../../keys',
-        'https://a.b/..#x',
-      ].map((url): [object, string] => [{ url }, 'url']),
+    const bad = [
+      '',
+      'javascript:alert(1)',
+      ' JAVASCRIPT:alert(1)',
+      'VbScript:x',
+      'data:text/html,x',
+      '/a\nb',
+      'a\\b',
+      '..',
+      'maps/../../keys',
+      'https://a.b/..#x',
     ]
     const before = await files(owner.api)
-    for (const [params, field] of bad) {
-      const { envelope } = await share(owner.api, params)
-      expect(
-        envelope,
-        JSON.stringify(params, (_, value) => (typeof value === 'bigint' ? `${value}` : value)),
-      ).toMatchObject({
+    for (const url of bad) {
+      const { envelope } = await share(owner.api, { url })
+      expect(envelope, url).toMatchObject({
         code: answerCode.invalid_parameter,
-        message: expect.stringMatching(new RegExp(`parameter: ${field} (is|must)`)),
+        message: expect.stringMatching(/parameter: url (is|must)/),
       })
     }
     expect(await files(owner.api)).toEqual(before)
-    const lists: [readonly unknown[], string][] = [
-      [[], 'file_list'],
-      [Array.from({ length: 501 }, (_, index) => index), 'file_list'],
-      [['x'], 'file_list'],
-    ]
-    for (const [list, field] of lists)
-      expect((await remove(owner.api, list)).envelope).toMatchObject({
-        code: answerCode.invalid_parameter,
-        message: expect.stringContaining(field),
-      })
-    for (const [id, name, field] of [
-      [undefined, 'x', 'file_id'],
-      [1, '', 'name'],
-      [1, undefined, 'name'],
-    ])
-      expect((await rename(owner.api, id, name)).envelope).toMatchObject({
-        code: answerCode.invalid_parameter,
-        message: expect.stringContaining(`${field} `),
-      })
   })
 
   it('are at most 1000 in a group, also when they are shared at once', async () => {
@@ -364,11 +282,7 @@ describe.each(anyBackend())('shared files on $name', (backend) => {
     const answers = await Promise.all(
       Array.from({ length: 6 }, (_, index) => share([member, other][index % 2]?.api as Api)),
     )
-    expect(codes(answers).toSorted((a, b) => a - b)).toEqual([
-      succeeded,
-      succeeded,
-      ...Array(4).fill(answerCode.shared_file_limit_reached),
-    ])
+    expectSuccesses(answers, 2, 'shared_file_limit_reached')
     expect((await share(owner.api)).envelope).toEqual({
       code: answerCode.shared_file_limit_reached,
       data: null,

