@@ -1,0 +1,68 @@
+import type { Message } from '../../api.js'
+import type { LiveState } from '../../core/live-state.js'
+import type { MessageRecord, UnsentRecord } from '../../model/records.js'
+import { isSameList } from '../hub.js'
+import { statusOf, storedMessage, unsentMessage } from './message.js'
+import type { LogWindow } from './message-window.js'
+
+/** A stored message, and the loaded part that it belongs to. */
+export interface StoredRow {
+  readonly record: MessageRecord
+  readonly window: LogWindow
+}
+
+/** The messages of a list, each with what it was made of, by its key. */
+export type Composed = ReadonlyMap<
+  string,
+  { readonly inputs: readonly unknown[]; readonly message: Message }
+>
+
+/**
+ * Returns the stored messages of a list: those of all logs from the ID on from which every log is loaded.
+ * @param isFailed a log that cannot be loaded now does not hide the other one
+ */
+export function shownRows(windows: readonly LogWindow[], isFailed: boolean): readonly StoredRow[] {
+  const bounds = windows.map(({ rows, completeFrom }) =>
+    isFailed && rows.size === 0 ? 0 : completeFrom,
+  )
+  const from = Math.max(0, ...bounds)
+  return windows
+    .flatMap((window) => [...window.rows.values()].map((record) => ({ record, window })))
+    .filter(({ record }) => record.msgId >= from)
+    .sort((a, b) => a.record.msgId - b.record.msgId)
+}
+
+/**
+ * Makes the messages of a list: the stored ones, and behind them the unsent ones that have not arrived.
+ * @param former the list before: a message of the same record and status stays the same object
+ */
+export function composeMessages(
+  stored: readonly StoredRow[],
+  unsent: readonly UnsentRecord[],
+  { me, uploads, former }: Pick<LiveState, 'uploads'> & { me: number; former: Composed },
+): Composed {
+  const composed = new Map<string, { inputs: readonly unknown[]; message: Message }>()
+  const add = (key: string, inputs: readonly unknown[], make: () => Message) => {
+    const known = former.get(key)
+    composed.set(
+      key,
+      known && isSameList(known.inputs, inputs) ? known : { inputs, message: make() },
+    )
+  }
+  const arrived = new Set<number | undefined>()
+  for (const { record, window } of stored) {
+    const { record: log } = window
+    if (log === undefined) continue
+    const status = statusOf(record, log, me)
+    if (record.senderId === me) arrived.add(record.transactionId)
+    add(`${record.log}/${record.seq}`, [record, status, me], () =>
+      storedMessage(record, log, me, status),
+    )
+  }
+  for (const entry of unsent) {
+    if (arrived.has(entry.transactionId)) continue
+    const upload = uploads[entry.transactionId]
+    add(`${entry.transactionId}`, [entry, upload, me], () => unsentMessage(entry, me, upload))
+  }
+  return composed
+}
