@@ -26,12 +26,14 @@ const tests = {
   ],
   'domain/groups/membership/': [
     'groups/group-members',
+    'groups/group-moderation',
     'groups/group-succession',
     'groups/group-mute',
     'groups/group-model',
   ],
   'domain/groups/moderation/': [
     'groups/group-members',
+    'groups/group-moderation',
     'groups/group-rights',
     'groups/group-totals',
     'groups/group-model',

@@ -5,10 +5,10 @@ import { AppError } from '@hermod/protocol'
 import { expect, vi } from 'vitest'
 import { type ClientOptions, WebSocket } from 'ws'
 import { Edge } from '../../../dist/edge/edge.js'
+import { Gateway, type GatewayBounds } from '../../../dist/gateway/gateway.js'
 import type { Executor } from '../../../dist/pipeline/executor.js'
 import { textFrame } from '../../../dist/sessions/frames.js'
 import type { ClientConnection, Session } from '../../../dist/sessions/session.js'
-import { Gateway, type GatewayBounds } from '../../../dist/gateway/gateway.js'
 
 const wide = { connections: 1_000, addressConnections: 1_000, unopened: 1_000 }
 const heartbeat = textFrame('{"pos":"here"}')

@@ -9,10 +9,10 @@ import { MemberStore } from '../../../dist/domain/groups/membership/member-store
 import { ConversationFinder } from '../../../dist/domain/messaging/conversations/conversation-finder.js'
 import { PeerKinds } from '../../../dist/domain/messaging/conversations/peer-kinds.js'
 import { ReadRights } from '../../../dist/domain/messaging/conversations/readable-log.js'
-import { broadcastStream } from '../../../dist/domain/messaging/model/conversation-model.js'
 import { ChangeStore } from '../../../dist/domain/messaging/log/change-store.js'
 import { HistoryStore } from '../../../dist/domain/messaging/log/history-store.js'
 import { StoredMessages } from '../../../dist/domain/messaging/log/stored-messages.js'
+import { broadcastStream } from '../../../dist/domain/messaging/model/conversation-model.js'
 import {
   type ChangePage,
   ChangeService,

@@ -1,8 +1,8 @@
 /** Compares the store of a client with the server's own answers over HTTP. */
 import { userChangeKind } from '@hermod/protocol'
 import type { Api, Json } from '@hermod/testkit'
-import { allHeads } from './all-heads.js'
 import { history, unreadCounts } from '../messaging/messaging.js'
+import { allHeads } from './all-heads.js'
 import type { ClientStore } from './client-store.js'
 import { keyOf, type LogCopy } from './log-copy.js'
 

@@ -1,6 +1,7 @@
 /** The forms in which a foreign caller names logs, conversations and things. */
-import type { MarkedGroup, MarkedWorld } from './walk-markers.js'
+
 import type { Target } from './walk-intrusions.js'
+import type { MarkedGroup, MarkedWorld } from './walk-markers.js'
 
 /** What the caller has: a user and a group. */
 export interface Own {
