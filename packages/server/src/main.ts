@@ -47,7 +47,9 @@ async function serve(loaded: LoadedConfig): Promise<void> {
   log.info({ url: server.url, version, storage: loaded.config.storage.kind }, 'listening')
   await stopSignal((signal) => log.info({ signal }, 'stopping'))
   const timeout = setTimeout(() => {
-    log.error('calls are still under way after the shutdown time; leaving them')
+    log.error(
+      'calls are still in progress after the shutdown timeout; the process ends without them',
+    )
     // An orderly exit would wait for the database's thread. The delay lets the line above be written.
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), 100)
   }, loaded.config.http.shutdownTimeoutMs)

@@ -190,7 +190,7 @@ export function openContext(options: ContextOptions): Promise<Context> {
 function watchStart(blobs: BlobStore, log: Logger): void {
   if (blobs.kind === 'folder') return
   blobs.check().catch((error: unknown) => {
-    log.error({ store: blobs.location, err: error }, 'the store of files cannot be used')
+    log.error({ store: blobs.location, err: error }, 'the file store is unavailable')
   })
 }
 
@@ -341,7 +341,7 @@ function callObserver(log: Logger, metrics: Metrics): CallObserver {
     },
     failed({ requestId }, operation, error) {
       if (isDatabaseFailure(error))
-        log.debug({ requestId, operation: operation.id }, 'call met a database that failed')
+        log.debug({ requestId, operation: operation.id }, 'call failed because the database failed')
       else log.error({ requestId, operation: operation.id, err: error }, 'call failed')
     },
   }

@@ -165,7 +165,7 @@ export class NodeDelivery implements Delivery, HandOver, RecentOutbox, Transient
     const receiving = this.#apps.get(appId)?.delivery.receiving(groupId) ?? []
     if (receiving.length === 0) return
     this.#fanOuts.start({
-      lane: `${appId}/signals/${groupId}`,
+      queue: `${appId}/signals/${groupId}`,
       receivers: receiving.filter(({ userId }) => userId !== exceptId),
       frames: { all: encodeEvent(kind, data), own: null },
       isTransient: true,

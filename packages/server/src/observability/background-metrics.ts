@@ -29,7 +29,7 @@ export class BackgroundMetrics {
     )
     this.#consumersLeftBehind = registry.counter(
       'hermod_outbox_consumers_left_behind_total',
-      'How often events were deleted before a consumer had handled them.',
+      'Times that events were deleted before a consumer had handled them.',
       ['consumer'],
     )
     this.#jobs = registry.counter(

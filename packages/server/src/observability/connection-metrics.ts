@@ -44,12 +44,12 @@ export class ConnectionMetrics {
   constructor(private readonly registry: MetricRegistry) {
     this.#closed = registry.counter(
       'hermod_connections_closed_total',
-      'Connections that were closed at a bound, by reason: connections, address_connections, waiting_requests, unread_bytes, unread_stalled, body_stalled.',
+      'Connections that were closed at a limit, by reason: connections, address_connections, waiting_requests, unread_bytes, unread_stalled, body_stalled.',
       ['reason'],
     )
     this.#refused = registry.counter(
       'hermod_requests_refused_total',
-      'Requests that were answered 503 at a bound, by reason: unread_bytes, body_bytes, files.',
+      'Requests that were answered 503 at a limit, by reason: unread_bytes, body_bytes, files.',
       ['reason'],
     )
     this.#frames = registry.counter(
@@ -84,7 +84,7 @@ export class ConnectionMetrics {
       ],
       [
         'hermod_unread_answer_bytes',
-        'Bytes of answers that clients have not taken.',
+        'Bytes of answers that clients have not read.',
         ({ unreadBytes }) => unreadBytes,
       ],
       [
@@ -116,7 +116,7 @@ export class ConnectionMetrics {
       ],
       [
         'hermod_delivery_memberships',
-        'Memberships in groups that delivery knows of connected users.',
+        'Group memberships of connected users that delivery holds in memory.',
         ({ memberships }) => memberships,
       ],
       [

@@ -16,7 +16,7 @@ export class DeliveryMetrics {
   constructor(registry: MetricRegistry) {
     this.#begun = registry.counter(
       'hermod_delivery_events_total',
-      'Committed events that delivery has sent to the sessions concerned.',
+      'Committed events that delivery has sent to their sessions.',
     )
     this.#written = registry.counter(
       'hermod_delivery_receivers_total',
@@ -24,11 +24,11 @@ export class DeliveryMetrics {
     )
     this.#skips = registry.counter(
       'hermod_delivery_skipped_sessions_total',
-      'How often a session had too much unread, so that its events were skipped until it synced.',
+      'Times that events of a session were skipped until it synced, because it had too many unread bytes.',
     )
     this.#missed = registry.counter(
       'hermod_delivery_missed_total',
-      'How often events were purged before delivery had sent them, so that all sessions of an app had to sync.',
+      'Times that events were purged before delivery had sent them, so that all sessions of an app had to sync.',
     )
     this.#lag = registry.histogram(
       'hermod_delivery_lag_seconds',

@@ -39,7 +39,7 @@ export function createLog(level: string, output: Writable = process.stdout): Log
         if (dropped === 0) return
         const lines = dropped
         dropped = 0
-        log.warn({ lines }, 'lines of the log were dropped, since its reader had stopped')
+        log.warn({ lines }, 'log lines were dropped because the reader of the log had stopped')
       },
     },
   )

@@ -39,7 +39,7 @@ export class StorageMetrics {
     registry.readGauges(queued.messageBytes, [
       [
         'hermod_message_queue_bytes',
-        'Text of messages that waits for a commit or is being committed.',
+        'Bytes of message text that wait for a commit or are being committed.',
         (bytes) => bytes,
       ],
     ])
@@ -93,12 +93,12 @@ export class StorageMetrics {
     this.registry.readCounters(read, [
       [
         'hermod_checkpoint_seconds_total',
-        'Time of checkpoints beside the writer.',
+        'Time of checkpoints that run in parallel with the writer.',
         ({ seconds }) => seconds,
       ],
       [
         'hermod_checkpoint_stopped_seconds_total',
-        'Time in which the writer stood still for a checkpoint.',
+        'Time for which the writer was paused for a checkpoint.',
         ({ stoppedSeconds }) => stoppedSeconds,
       ],
       [
@@ -153,12 +153,12 @@ export class StorageMetrics {
     this.registry.readCounters(read, [
       [
         'hermod_database_failed_reads_total',
-        'Reads that the database could not do.',
+        'Reads that failed in the database.',
         ({ failedReads }) => failedReads,
       ],
       [
         'hermod_database_failed_writes_total',
-        'Transactions that the database could not do, or whose outcome it did not report.',
+        'Transactions that failed in the database, or whose outcome it did not report.',
         ({ failedWrites }) => failedWrites,
       ],
       [

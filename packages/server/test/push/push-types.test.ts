@@ -94,7 +94,7 @@ describe.each(anyBackend())('push types on $name', (backend) => {
   it('a call reaches an Android device as a notification, a live activity does not', async () => {
     const user = await place.world.user({ vendor_h: `phone ${++tokens}` })
     const call = await push(user, {}, { title: 'Ann', ios: { push_type: 'voip' } })
-    expect(call.text).toContain('The gateway of vendor_h took it')
+    expect(call.text).toContain('The gateway of vendor_h accepted it')
     const end = { push_type: 'liveactivity', live_activity: { event: 'end' } }
     const activity = await push(user, {}, { ios: end })
     expect(activity.text).toContain('no token of a certificate with the push type')

@@ -1,6 +1,6 @@
 import { type PushTaskProgress, pushChannels } from '@hermod/protocol'
 import type { TaskProgress } from '../../domain/push/tasks/task-model.js'
-import { audienceWords } from '../../domain/push/trace/audience-words.js'
+import { describeAudience } from '../../domain/push/trace/audience-description.js'
 
 /** A task as operators and traces show it. */
 export function toTaskProgress({ task, counts }: TaskProgress): PushTaskProgress {
@@ -10,7 +10,7 @@ export function toTaskProgress({ task, counts }: TaskProgress): PushTaskProgress
     msg_id: task.msgId,
     request_id: task.requestId,
     state: task.state,
-    audience: audienceWords(task.content.audience),
+    audience: describeAudience(task.content.audience),
     created_at: task.createdAt,
     begins_at: task.beginsAt,
     expires_at: task.expiresAt,

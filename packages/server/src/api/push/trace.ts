@@ -9,7 +9,7 @@ import {
 import type { Delivery } from '../../domain/push/deliveries/delivery-model.js'
 import { type DeliveryStep, readSteps } from '../../domain/push/deliveries/delivery-step.js'
 import type { Trace, TracedDevice } from '../../domain/push/trace/trace-model.js'
-import { stepWords } from '../../domain/push/trace/trace-words.js'
+import { describeStep } from '../../domain/push/trace/trace-sentences.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import { toTaskProgress } from './task-progress.js'
 
@@ -55,5 +55,5 @@ function toTraceDelivery(delivery: Delivery): PushTraceDelivery {
 
 function toStep(step: DeliveryStep): PushTraceStep {
   const { nextAt, count: _, sessionId: _id, probedAt: _at, ...others } = step
-  return definedOnly({ ...others, text: stepWords(step), next_at: nextAt })
+  return definedOnly({ ...others, text: describeStep(step), next_at: nextAt })
 }

@@ -9,7 +9,7 @@ export function receiptObserver(log: Logger, metrics: Metrics): ReceiptObserver 
     unknown({ appId, certificate }, { tag, messageId, code }) {
       log.debug(
         { app: appId, certificate: certificate.name, tag, messageId, code },
-        'receipt of no push',
+        'push receipt matches no push',
       )
     },
   }

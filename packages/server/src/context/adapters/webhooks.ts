@@ -21,7 +21,10 @@ export function dispatchObserver(log: Logger, metrics: Metrics): DispatchObserve
       log.error({ ...fields(endpoint), reason }, 'webhook is disabled')
     },
     missed: (endpoint, positions) =>
-      log.error({ ...fields(endpoint), positions }, 'events are gone before a webhook got them'),
+      log.error(
+        { ...fields(endpoint), positions },
+        'events were deleted before they were sent to a webhook',
+      ),
     failed(app, error) {
       if (!isDatabaseFailure(error))
         log.warn({ app, err: error }, 'sending webhooks failed and is tried again')

@@ -160,11 +160,11 @@ export function createFiles(
     jobHandlers: [blobRemovalHandler(removal)],
     maintenanceTasks: [
       {
-        name: 'unnamed files',
+        name: 'unreferenced files',
         intervalMs: minuteMs,
         run: (signal) => unreferencedFiles.run(signal),
       },
-      { name: 'stray blobs', intervalMs: minuteMs, run: (signal) => orphans.run(signal) },
+      { name: 'orphaned blobs', intervalMs: minuteMs, run: (signal) => orphans.run(signal) },
     ],
   } satisfies Domain
 }

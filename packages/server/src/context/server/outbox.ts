@@ -73,7 +73,7 @@ export function outboxObserver(log: Logger, metrics: Metrics): OutboxObserver {
       metrics.background.consumerLeftBehind(consumer)
       log.error(
         { consumer, app },
-        'outbox consumer was left behind: events it has not seen are deleted',
+        'outbox consumer fell behind: events were deleted before it handled them',
       )
     },
   }

@@ -70,8 +70,7 @@ export function startService(
     )
     await workers.start()
     const reason = await readiness.notReadyReason()
-    if (reason !== null)
-      log.error({ reason }, 'the service is not ready; what can be read is served')
+    if (reason !== null) log.error({ reason }, 'the service is not ready; reads are served')
     // The last step: a start that fails creates no tokens that are never shown.
     const first = await prepareApps(context, { config, secrets })
     isStarted = true

@@ -185,7 +185,8 @@ function boundsObserver(metrics: BoundsObserver, log: Logger): BoundsObserver {
     closed(reason) {
       metrics.closed(reason)
       const more = reason === 'descriptors' ? lines.next() : null
-      if (more !== null) log.error({ more }, 'connections are closed: file descriptors are short')
+      if (more !== null)
+        log.error({ more }, 'connections are closed: few file descriptors are left')
     },
     refused: (reason) => metrics.refused(reason),
   }

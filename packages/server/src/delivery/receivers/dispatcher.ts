@@ -68,10 +68,10 @@ export class Dispatcher {
     const { conversation } = first.payload
     const { visible, hidden, unclear } = this.#logReceivers(first)
     for (const session of unclear) requestSync(session)
-    const lane = laneOf(conversation)
-    this.#start(lane, visible, () => framesOf(run))
+    const queue = queueOf(conversation)
+    this.#start(queue, visible, () => framesOf(run))
     if (hidden.length > 0 && first.change !== undefined)
-      this.#start(lane, hidden, () =>
+      this.#start(queue, hidden, () =>
         shared(encodeEvent('change.skipped', { conversation }, first.change)),
       )
   }
@@ -99,8 +99,8 @@ export class Dispatcher {
       const conversation =
         'conversation' in payload ? (payload.conversation as EventConversation) : null
       const receivers = this.#readersAmong(this.#named(event), conversation)
-      const lane = conversation && laneOf(conversation)
-      this.#start(lane, receivers, () =>
+      const queue = conversation && queueOf(conversation)
+      this.#start(queue, receivers, () =>
         framesNaming(event, receivers, (userId) => conversation !== null || isActor(event, userId)),
       )
       this.options.closings.apply(event)
@@ -115,7 +115,7 @@ export class Dispatcher {
     const isCrowd = isCrowdEvent(event, readers.memberCount(groupId))
     if (!isCrowd) this.#crowds.flush(groupId)
     const receivers = isCrowd ? this.#named(event) : this.#groupReceivers(event)
-    this.#start(groupLane(groupId), receivers, () => this.#groupFrames(event, receivers))
+    this.#start(groupQueue(groupId), receivers, () => this.#groupFrames(event, receivers))
     if (isCrowd) this.#crowds.add(event, this.options.hold())
   }
 
@@ -199,12 +199,12 @@ export class Dispatcher {
       .members(groupId)
       .filter((session) => !lastUserIds.includes(session.userId))
     if (receivers.length === 0) ended()
-    else this.#start(groupLane(groupId), receivers, () => shared(encodeEvent(kind, data)), ended)
+    else this.#start(groupQueue(groupId), receivers, () => shared(encodeEvent(kind, data)), ended)
   }
 
   /** @param ended called once all receivers are done; it holds the watermark until then */
   #start(
-    lane: string | null,
+    queue: string | null,
     receivers: readonly Session[],
     encode: () => Frames,
     ended?: () => void,
@@ -212,7 +212,7 @@ export class Dispatcher {
     const { appId, fanOuts, hold } = this.options
     if (receivers.length === 0) return
     fanOuts.start({
-      lane: lane === null ? null : `${appId}/${lane}`,
+      queue: queue === null ? null : `${appId}/${queue}`,
       receivers,
       frames: encode(),
       ended: ended ?? hold(),
@@ -228,13 +228,13 @@ function isGroupEvent(event: DeliveredEvent): event is DeliveredEvent & GroupEve
   return 'group_id' in event.payload
 }
 
-/** A direct conversation has few receivers, so it needs no lane. */
-function laneOf({ low_id, high_id, is_group }: EventConversation): string | null {
-  if (is_group) return groupLane(low_id)
+/** A direct conversation has few receivers, so it needs no queue. */
+function queueOf({ low_id, high_id, is_group }: EventConversation): string | null {
+  if (is_group) return groupQueue(low_id)
   return low_id === broadcastLowId ? `broadcasts/${high_id}` : null
 }
 
-function groupLane(groupId: Int64): string {
+function groupQueue(groupId: Int64): string {
   return `groups/${groupId}`
 }
 

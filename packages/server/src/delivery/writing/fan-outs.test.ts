@@ -32,9 +32,9 @@ function setUp() {
     nextTurn: (run) => turns.push(run),
     sliceMs: 2,
   })
-  const start = (name: string, receivers: readonly Session[], lane: string | null = name) =>
+  const start = (name: string, receivers: readonly Session[], queue: string | null = name) =>
     fanOuts.start({
-      lane,
+      queue,
       receivers,
       frames: { all: Buffer.from(name), own: null },
       ended: () => ended.push(name),
@@ -67,7 +67,7 @@ describe('fan-outs', () => {
     expect(ended).toEqual(['small', 'large'])
   })
 
-  it('a small fan-out overtakes a large one of another lane, but not of its own', () => {
+  it('a small fan-out overtakes a large one of another queue, but not of its own', () => {
     const { log, start, sessions, turn } = setUp()
     start('large', sessions(100))
     start('other', sessions(1))
@@ -78,7 +78,7 @@ describe('fan-outs', () => {
     expect(log.indexOf('s99 large')).toBeLessThan(log.length - 1)
   })
 
-  it('lanes of fan-outs take turns, and a slice ends when its time is over', () => {
+  it('queues of fan-outs take turns, and a slice ends when its time is over', () => {
     const { log, turns, ended, fanOuts, sessions, pass, turn } = setUp()
     const [first, second] = [sessions(1_000), sessions(200)]
     for (const session of [...first, ...second]) {
@@ -93,7 +93,7 @@ describe('fan-outs', () => {
       ['b', second],
     ] as const)
       fanOuts.start({
-        lane: name,
+        queue: name,
         receivers,
         frames: { all: Buffer.from(name), own: null },
         ended: () => ended.push(name),
@@ -130,7 +130,7 @@ describe('fan-outs', () => {
     if (!session) throw new Error('no session')
     session.isBehind = true
     fanOuts.start({
-      lane: null,
+      queue: null,
       receivers: [session],
       frames: { all: Buffer.from('t'), own: null },
       isTransient: true,
@@ -143,7 +143,7 @@ describe('fan-outs', () => {
     const { log, fanOuts, sessions } = setUp()
     const [mine, other] = sessions(2) as unknown as [Session, Session]
     fanOuts.start({
-      lane: null,
+      queue: null,
       receivers: [mine, { ...other, userId: 2 }],
       frames: { all: Buffer.from('all'), own: new Map([[1, Buffer.from('own')]]) },
       ended() {},
@@ -165,13 +165,13 @@ describe('fan-outs', () => {
     expect(fanOuts.isFull).toBe(false)
   })
 
-  it('transient fan-outs are dropped while many of their lane wait', () => {
+  it('transient fan-outs are dropped while many of their queue wait', () => {
     const { log, ended, fanOuts, sessions, turn, turns } = setUp()
     const receivers = sessions(100)
     const frames = { all: Buffer.from('typing'), own: null }
     for (let count = 0; count < 500; count++)
       fanOuts.start({
-        ...{ lane: 'signals', receivers, frames, isTransient: true },
+        ...{ queue: 'signals', receivers, frames, isTransient: true },
         ended: () => ended.push('typing'),
       })
     expect(ended).toHaveLength(500 - 16)

@@ -3,8 +3,8 @@ import type { Frames } from './frames.js'
 
 /** Frames for a fixed list of sessions. */
 export interface FanOut {
-  /** Fan-outs of one lane are written one after the other; null = at once, for few receivers. */
-  readonly lane: string | null
+  /** Fan-outs of one queue are written one after the other; null = at once, for few receivers. */
+  readonly queue: string | null
   readonly receivers: readonly Session[]
   readonly frames: Frames
   /**
@@ -27,7 +27,7 @@ export interface FanOutsOptions {
   readonly observer: FanOutObserver
   /** The time of the event loop that a slice takes. */
   readonly sliceMs?: number
-  /** A fan-out up to this size is written at once unless its lane is busy. */
+  /** A fan-out up to this size is written at once unless its queue is busy. */
   readonly smallSize?: number
   readonly now?: () => number
   readonly nextTurn?: (run: () => void) => void
@@ -38,20 +38,20 @@ interface Job extends FanOut {
   next: number
 }
 
-/** The writes of a lane before the next lane has its turn. */
+/** The writes of a queue before the next queue has its turn. */
 const writesPerTurn = 128
 const writesPerLook = 32
 const maxWaiting = 2_000
-/** Fan-outs of a lane that wait when further transient ones are dropped. */
+/** Fan-outs of a queue that wait when further transient ones are dropped. */
 const maxWaitingTransient = 16
 const maxWaitingBytes = 64 * 2 ** 20
 
 /**
- * Writes frames to many sessions in slices of the event loop. Lanes take turns, so a small fan-out
- * overtakes a large one of another lane; order is kept within a lane.
+ * Writes frames to many sessions in slices of the event loop. Queues take turns, so a small fan-out
+ * overtakes a large one of another queue; order is kept within a queue.
  */
 export class FanOuts {
-  readonly #lanes = new Map<string, Job[]>()
+  readonly #queues = new Map<string, Job[]>()
   readonly #forRoom: (() => void)[] = []
   readonly #observer: FanOutObserver
   readonly #sliceMs: number
@@ -87,9 +87,9 @@ export class FanOuts {
   }
 
   start(fanOut: FanOut): void {
-    const { lane, receivers, frames, isTransient } = fanOut
-    const before = lane === null ? undefined : this.#lanes.get(lane)
-    if (lane === null || (!before && receivers.length <= this.#smallSize)) {
+    const { queue, receivers, frames, isTransient } = fanOut
+    const before = queue === null ? undefined : this.#queues.get(queue)
+    if (queue === null || (!before && receivers.length <= this.#smallSize)) {
       const startedAt = this.#now()
       for (const session of receivers) this.#write(session, fanOut)
       this.#end(fanOut, startedAt)
@@ -101,7 +101,7 @@ export class FanOuts {
     }
     const job: Job = { ...fanOut, startedAt: this.#now(), next: 0 }
     if (before) before.push(job)
-    else this.#lanes.set(lane, [job])
+    else this.#queues.set(queue, [job])
     this.#waiting++
     this.#waitingBytes += frames.all.length
     if (this.#isRunning) return
@@ -112,19 +112,19 @@ export class FanOuts {
   #slice(): void {
     const end = this.#now() + this.#sliceMs
     let isInTime = true
-    while (isInTime && this.#lanes.size > 0) {
-      for (const [lane, jobs] of this.#lanes) {
-        isInTime = this.#turn(lane, jobs, end)
+    while (isInTime && this.#queues.size > 0) {
+      for (const [queue, jobs] of this.#queues) {
+        isInTime = this.#turn(queue, jobs, end)
         if (!isInTime) break
       }
     }
-    if (this.#lanes.size > 0) this.#nextTurn(() => this.#slice())
+    if (this.#queues.size > 0) this.#nextTurn(() => this.#slice())
     else this.#isRunning = false
     if (!this.isFull) for (const run of this.#forRoom.splice(0)) run()
   }
 
   /** @returns false when the time of the slice is over */
-  #turn(lane: string, jobs: Job[], end: number): boolean {
+  #turn(queue: string, jobs: Job[], end: number): boolean {
     const job = jobs[0] as Job
     const { receivers, frames } = job
     const last = Math.min(job.next + writesPerTurn, receivers.length)
@@ -135,9 +135,9 @@ export class FanOuts {
     }
     const isEnded = job.next === receivers.length
     if (isEnded) jobs.shift()
-    // The lane goes to the end of the round.
-    this.#lanes.delete(lane)
-    if (jobs.length > 0) this.#lanes.set(lane, jobs)
+    // The queue goes to the end of the round.
+    this.#queues.delete(queue)
+    if (jobs.length > 0) this.#queues.set(queue, jobs)
     if (!isEnded) return isInTime
     this.#waiting--
     this.#waitingBytes -= frames.all.length

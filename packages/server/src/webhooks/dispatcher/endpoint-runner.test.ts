@@ -564,7 +564,7 @@ describe('an endpoint that is down', () => {
     expect(world.runner.health.retryAt).toBe(world.time + 42_000)
   })
 
-  it('Retry-After of one key: holds its lane only, also in a batch', async () => {
+  it('Retry-After of one key: holds its key only, also in a batch', async () => {
     for (const batchSize of [1, 10]) {
       const world = new World({ batchSize })
       world.append('a', 'a')
@@ -598,20 +598,20 @@ describe('an endpoint that is down', () => {
       [18_000, 18_000],
     ],
   ])('Retry-After of %j seconds: pauses for %j', async (stated, expected) => {
-    const ofLane = new World()
+    const ofKey = new World()
     const ofEndpoint = new World()
-    ofLane.append('a')
+    ofKey.append('a')
     ofEndpoint.append('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l', 'm', 'n', 'o')
     const pauses: number[][] = []
     for (const seconds of stated) {
-      for (const world of [ofLane, ofEndpoint]) await world.read()
-      await ofLane.answer('unavailable', 0, seconds * 1_000)
-      const laneMs = (ofLane.nextAttempts.at(-1)?.[1] ?? 0) - ofLane.time
+      for (const world of [ofKey, ofEndpoint]) await world.read()
+      await ofKey.answer('unavailable', 0, seconds * 1_000)
+      const keyMs = (ofKey.nextAttempts.at(-1)?.[1] ?? 0) - ofKey.time
       for (const _ of 'abc') await ofEndpoint.answer('unavailable', 0, seconds * 1_000)
       const endpointMs = ofEndpoint.runner.health.retryAt - ofEndpoint.time
       await ofEndpoint.answerAll(() => 'unavailable')
-      pauses.push([laneMs / 1_000, endpointMs / 1_000])
-      await ofLane.pass(laneMs)
+      pauses.push([keyMs / 1_000, endpointMs / 1_000])
+      await ofKey.pass(keyMs)
       await ofEndpoint.pass(endpointMs)
     }
     expect(pauses).toEqual(expected.map((each) => [each, each]))

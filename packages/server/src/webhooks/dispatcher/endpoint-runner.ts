@@ -13,7 +13,7 @@ import {
   waitingPlace,
 } from '../../domain/webhooks/waiting/waiting-event.js'
 import type { SendResult } from '../sender.js'
-import { Lanes, type Load, type ReplayedRange } from './lanes.js'
+import { OrderedQueues, type Load, type ReplayedRange } from './ordered-queues.js'
 import type { MemoryBudget } from './memory-budget.js'
 import {
   askedPause,
@@ -85,14 +85,14 @@ const maxRequestBytes = 1024 * 1024
 /** Pause after a failure of the database. */
 const pauseMs = 1_000
 /** Keys whose requests must fail in a row before the endpoint counts as down, if so many are active. */
-const failingLanes = 3
+const failingKeys = 3
 
 /**
  * Delivers the events of one endpoint in the order of their keys. It decides what is sent when, what
  * waits in the database, and when the endpoint is down.
  */
 export class EndpointRunner {
-  readonly #lanes = new Lanes()
+  readonly #queues = new OrderedQueues()
   /** Events that were read and are neither delivered nor stored, in the order of the log. */
   readonly #outstanding = new Map<string, LoggedEvent>()
   /** Bytes of the outstanding events. */
@@ -108,7 +108,7 @@ export class EndpointRunner {
   #inFlight = 0
   /** Events in flight or being stored, each of which may become a waiting one. */
   #reserved = 0
-  /** The last pause of all lanes that the receiver asked for. */
+  /** The last pause of all keys that the receiver asked for. */
   #retryAfter: RetryAfter | undefined
   /** First keys of the requests that have failed since the last answer. */
   readonly #failing = new Set<string>()
@@ -130,7 +130,7 @@ export class EndpointRunner {
   ) {
     this.#readTo = position
     this.#health = health
-    for (const event of waiting) this.#lanes.wait(event)
+    for (const event of waiting) this.#queues.wait(event)
     for (const place of [...waiting, ...dead])
       if (place.position > position) this.#handled.set(idOf(place), place)
   }
@@ -152,7 +152,7 @@ export class EndpointRunner {
 
   /** Number of events that wait in the database. */
   get waiting(): number {
-    return this.#lanes.waiting
+    return this.#queues.waiting
   }
 
   /** Tests whether the runner has ended. */
@@ -162,7 +162,7 @@ export class EndpointRunner {
 
   /** Number of events of a replay that may be stored now. */
   get replayRoom(): number {
-    return maxWaiting - this.#lanes.waiting - this.#reserved
+    return maxWaiting - this.#queues.waiting - this.#reserved
   }
 
   /** Tests whether the runner takes more events now. */
@@ -173,12 +173,12 @@ export class EndpointRunner {
 
   /** Number of new events that may be stored as waiting ones. */
   get #room(): number {
-    return this.replayRoom - (this.#lanes.isReplaying ? replayPlaces : 0)
+    return this.replayRoom - (this.#queues.isReplaying ? replayPlaces : 0)
   }
 
   /** Tests whether there is nothing to do without new events. */
   get isIdle(): boolean {
-    return this.#lanes.size === 0 && this.#inFlight === 0 && this.#health.failures === 0
+    return this.#queues.size === 0 && this.#inFlight === 0 && this.#health.failures === 0
   }
 
   /**
@@ -191,8 +191,8 @@ export class EndpointRunner {
       if (this.#handled.has(idOf(event))) continue
       this.#outstanding.set(idOf(event), event)
       this.#hold(sizeOf(event))
-      if (this.#lanes.isBlocked(event.key) || this.#joiningKeys.has(event.key)) this.#join([event])
-      else this.#lanes.push(event)
+      if (this.#queues.isBlocked(event.key) || this.#joiningKeys.has(event.key)) this.#join([event])
+      else this.#queues.push(event)
     }
     this.#readTo = readTo
     // The receiver knows what is missing before it gets anything that follows.
@@ -209,7 +209,7 @@ export class EndpointRunner {
 
   /** Holds back the events after a replay. @param replay null: it is over */
   hold(replay: ReplayedRange | null): void {
-    this.#lanes.hold(replay)
+    this.#queues.hold(replay)
     this.#run()
   }
 
@@ -221,7 +221,7 @@ export class EndpointRunner {
 
   /** Goes on with what is due by now. */
   tick(): void {
-    this.#lanes.wake(this.options.now())
+    this.#queues.wake(this.options.now())
     this.#run()
   }
 
@@ -260,12 +260,12 @@ export class EndpointRunner {
     if (this.#joining.length > 0 && !this.#isJoining && this.#room > 0)
       this.#track(this.#storeJoining())
     const { concurrency, batchSize } = this.options
-    const limit = this.#isProbing ? Math.min(failingLanes, concurrency) : concurrency
+    const limit = this.#isProbing ? Math.min(failingKeys, concurrency) : concurrency
     const size = this.#isProbing ? 1 : batchSize
     while (!this.#isEnding && !this.#isAtRest && this.#inFlight < limit) {
       // Each event of the request may have to wait.
       const events = Math.min(size, Math.max(this.#room, 0))
-      const load = this.#lanes.take({ events, bytes: maxRequestBytes })
+      const load = this.#queues.take({ events, bytes: maxRequestBytes })
       if (load === null) return
       this.#inFlight++
       this.#reserved += reservedFor(load)
@@ -287,7 +287,7 @@ export class EndpointRunner {
     } finally {
       this.#inFlight--
       this.#reserved -= reservedFor(load)
-      this.#lanes.release(load)
+      this.#queues.release(load)
       if (!this.#isStopped) this.#run()
     }
   }
@@ -308,8 +308,8 @@ export class EndpointRunner {
     if (events.length > 1 && (outcome === 'refused' || result.retryAfterMs === null)) {
       this.options.sent(sent, this.options.now())
       // Later events of a key that a replay has blocked wait in the database; these come before them.
-      const isBlocked = ({ key }: LoggedEvent) => this.#lanes.isBlocked(key)
-      this.#lanes.putBack(events.filter((event) => !isBlocked(event)))
+      const isBlocked = ({ key }: LoggedEvent) => this.#queues.isBlocked(key)
+      this.#queues.putBack(events.filter((event) => !isBlocked(event)))
       return this.#keepWaiting(events.filter(isBlocked), joined)
     }
     const attempt = this.#failedAttempt(result, joined)
@@ -334,7 +334,7 @@ export class EndpointRunner {
     }
     for (const event of events) {
       this.#handle(event)
-      if (!attempt.isDead) this.#join(this.#lanes.wait(waitingPlace(event, attempt)))
+      if (!attempt.isDead) this.#join(this.#queues.wait(waitingPlace(event, attempt)))
     }
   }
 
@@ -346,15 +346,15 @@ export class EndpointRunner {
     if (sent === null || sent.result.outcome === 'delivered') {
       if (sent !== null) this.options.sent(sent, 0)
       await this.options.remove(waiting)
-      return this.#lanes.stopWaiting(waiting)
+      return this.#queues.stopWaiting(waiting)
     }
     // An endpoint that is down says nothing about the event.
     if (!isUp) return this.options.sent(sent, this.#nextTryAt)
     const attempt = this.#failedAttempt(sent.result, waiting)
     this.options.sent(sent, attempt.nextAt)
     await this.options.update(waiting, attempt)
-    this.#lanes.stopWaiting(waiting)
-    if (!attempt.isDead) this.#join(this.#lanes.wait(waitingPlace(waiting, attempt)))
+    this.#queues.stopWaiting(waiting)
+    if (!attempt.isDead) this.#join(this.#queues.wait(waitingPlace(waiting, attempt)))
   }
 
   /** The end of the back-off; 0 for an endpoint that is disabled. */
@@ -384,10 +384,10 @@ export class EndpointRunner {
       return true
     }
     this.#failing.add(key)
-    // A pause that is asked for few lanes holds these, so that events of other keys are still tried.
+    // A pause that is asked for few keys holds these, so that events of other keys are still tried.
     const { retryAfterMs } = result
-    const lanes = retryAfterMs === null ? this.#lanes.active : failingLanes
-    const isDown = this.#failing.size >= Math.min(failingLanes, lanes)
+    const keys = retryAfterMs === null ? this.#queues.active : failingKeys
+    const isDown = this.#failing.size >= Math.min(failingKeys, keys)
     if (isDown) this.#goDown(now, retryAfterMs)
     return !isDown
   }
@@ -396,7 +396,7 @@ export class EndpointRunner {
     // Requests that were sent before it was down tell nothing new.
     if (this.#isDown) return
     const failures = retryAfterMs === null ? this.#health.failures + 1 : this.#health.failures || 1
-    const isDoubtful = this.#failing.size < failingLanes
+    const isDoubtful = this.#failing.size < failingKeys
     const delay = endpointDelay(failures, { isDoubtful, random: this.options.random })
     this.#retryAfter =
       retryAfterMs === null ? undefined : askedPause(retryAfterMs, this.#retryAfter)
@@ -421,7 +421,7 @@ export class EndpointRunner {
     this.#hold(-this.#bytes)
     this.#countJoining(this.#joining, -1)
     this.#joining = []
-    this.#lanes.clear()
+    this.#queues.clear()
     this.#isFull = false
   }
 

@@ -93,7 +93,7 @@ describe.each(anyBackend())('traces on $name', (backend) => {
     expect(device.delivery.steps[2].code).not.toBe('')
     expect(device.delivery.steps.at(-1)).toMatchObject({
       changes: 'ext.hermod left out, ext.from sent as ext._from',
-      text: 'The gateway took it; changed for the channel: ext.hermod left out, ext.from sent as ext._from.',
+      text: 'The gateway accepted it; changed for the channel: ext.hermod left out, ext.from sent as ext._from.',
     })
     expect(device.delivery.channel).toBe('cloud_gw')
     expect(device.bindings).toHaveLength(1)
@@ -120,7 +120,7 @@ describe.each(anyBackend())('traces on $name', (backend) => {
       'vendor_o does not take the template order: compare its ID template-o',
     )
     expect(await textOf('another')).toContain(
-      'The gateway does not take such a message (no_template: the certificate has no template with the name another)',
+      'The gateway refuses such a message (no_template: the certificate has no template with the name another)',
     )
   })
 
@@ -155,7 +155,7 @@ describe.each(anyBackend())('traces on $name', (backend) => {
     }
     expect(await textOf(unbound)).toEqual([
       true,
-      'The device has bound no token of a gateway, and was not connected when the push came.',
+      'The device has bound no push token, and was not connected at the time of the push.',
     ])
     expect(await textOf(late)).toEqual([
       true,

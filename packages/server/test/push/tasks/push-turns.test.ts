@@ -75,7 +75,7 @@ for (const backend of anyBackend()) {
     describe('while the gateway does not answer', () => {
       const size = pages * usersPerPage
       const reached = pagesAtOnce * usersPerPage
-      const waiting = 'The push has not come to the user yet.'
+      const waiting = 'The push has not reached the user yet.'
       const message = { title: 'News', body: 'x' }
       /** The IDs of users follow those of the crowd, so that this user is in the last page. */
       let user: Session
@@ -112,7 +112,7 @@ for (const backend of anyBackend()) {
 
         const query = { app_id: watched.server.appId, task_id: toAll }
         await world.operator.succeed('POST', '/operator/v1/push/task/cancel', { body: query })
-        expect(await traced(toAll)).toBe('The push was cancelled before it came to the user.')
+        expect(await traced(toAll)).toBe('The push was cancelled before it reached the user.')
         answer()
         await waitFor(async () => (await world.progress(toAll)).finished === reached, {
           what: 'the end of the push to all',
@@ -120,7 +120,7 @@ for (const backend of anyBackend()) {
         })
         expect(await world.progress(toAll)).toMatchObject({ devices: reached })
         expect(await world.counts(toAll)).toMatchObject({ vendor_h_target: reached })
-        expect(await traced(toAll)).toBe('The push was cancelled before it came to the user.')
+        expect(await traced(toAll)).toBe('The push was cancelled before it reached the user.')
       })
 
       it('goes by what users have set and bound when their turn comes', async () => {
@@ -142,8 +142,7 @@ for (const backend of anyBackend()) {
         const toAll = await toEverybody({ show_end_time })
         watched.clock.set(show_end_time * 1_000)
         await waitFor(
-          async () =>
-            (await traced(toAll)) === 'The time of the push was over before it came to the user.',
+          async () => (await traced(toAll)) === 'The push expired before it reached the user.',
           { what: 'the end of its time', timeoutMs: 60_000 },
         )
         answer()

@@ -4,7 +4,7 @@ import type { PushOutcome } from '../../../push/sender.js'
 import type { PushCertificateEntry } from '../certificates/certificate-model.js'
 import { type Delivery, tokenHash } from '../deliveries/delivery-model.js'
 import type { StoredPushTask } from '../tasks/task-model.js'
-import { stepWords } from '../trace/trace-words.js'
+import { describeStep } from '../trace/trace-sentences.js'
 import { heldUntil, progressOf, type Result, tokenChange } from './delivery-progress.js'
 
 const now = 1_000_000
@@ -87,8 +87,8 @@ describe('the progress of a delivery', () => {
       moment,
     )
     expect(steps).toMatchObject([{ changes: 'ext.a left out, title shortened' }])
-    expect(steps.map(stepWords)).toEqual([
-      'The gateway took it; changed for the channel: ext.a left out, title shortened.',
+    expect(steps.map(describeStep)).toEqual([
+      'The gateway accepted it; changed for the channel: ext.a left out, title shortened.',
     ])
   })
 

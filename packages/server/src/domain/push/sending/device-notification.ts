@@ -89,7 +89,7 @@ function hidden(
     hidesDetails: true as const,
     bigText: '',
     attachmentUrl: '',
-    ext: ext && withoutWords(ext),
+    ext: ext && withoutLocalizedText(ext),
     ios: withoutDetails(ios),
   }
 }
@@ -109,7 +109,7 @@ function withoutDetails({
 }
 
 /** Without that from which the app would make the text of a message. */
-function withoutWords({
+function withoutLocalizedText({
   pushMessageLocKey: _key,
   pushMessageLocArgs: _args,
   ...members

@@ -15,7 +15,7 @@ import type { StoredPushTask } from '../tasks/task-model.js'
 import type { TaskStore } from '../tasks/task-store.js'
 import type { AudienceCheck, Membership } from './audience-check.js'
 import type { Trace, TracedBinding, TracedDevice } from './trace-model.js'
-import { deliveryWords, missingWords, userWords } from './trace-words.js'
+import { describeDelivery, describeMissingDelivery, describeUser } from './trace-sentences.js'
 
 export interface TraceServiceOptions {
   readonly database: Database
@@ -67,7 +67,7 @@ export class TraceService {
       progress,
       userId,
       isInAudience: membership.isIn,
-      text: userWords(
+      text: describeUser(
         membership.isIn,
         devices.map(({ delivery }) => delivery),
       ),
@@ -132,7 +132,7 @@ export class TraceService {
         )
         const text =
           delivery === null
-            ? missingWords({
+            ? describeMissingDelivery({
                 task,
                 isReached: userId <= task.position,
                 isInAudience: membership.isIn,
@@ -143,7 +143,7 @@ export class TraceService {
                 keptSince: now - traceMs,
                 now,
               })
-            : deliveryWords(delivery, extPlaceOf(delivery))
+            : describeDelivery(delivery, extPlaceOf(delivery))
         return { deviceSn, platform: platforms.get(deviceSn) ?? null, bindings, delivery, text }
       })
   }

@@ -4,7 +4,7 @@ import type { Audience } from '../content/task-content.js'
 const maxNamed = 10
 
 /** The audience of a push in words; push tokens are counted and not named. */
-export function audienceWords(audience: Audience): string {
+export function describeAudience(audience: Audience): string {
   switch (audience.kind) {
     case 'all':
       return 'all devices'
@@ -17,11 +17,11 @@ export function audienceWords(audience: Audience): string {
     case 'push_token':
       return `the devices of ${audience.values.length} push tokens`
     case 'message':
-      return messageWords(audience.message)
+      return describeMessage(audience.message)
   }
 }
 
-function messageWords({ kind, senderId, targetId }: PushedMessage): string {
+function describeMessage({ kind, senderId, targetId }: PushedMessage): string {
   const from = senderId === 0 ? 'the system' : `user ${senderId}`
   if (kind === 'broadcast') return `all users, of a broadcast of ${from}`
   return kind === 'group'

@@ -16,47 +16,47 @@ const suppressions: Readonly<Record<Suppression, string>> = {
   contact_muted: 'the user has muted the sender',
   group_muted: 'the user receives nothing of the group (msg_mute_mode)',
   group_push_mode: 'the user wants no pushes of such messages of the group (msg_push_mode)',
-  collapsed: 'a later message of the conversation took its place',
-  message_recalled: 'the message was recalled before',
-  message_read: 'the user had read the message before',
-  connected: 'the device was connected and got the message itself',
-  no_certificate: 'the application has no certificate of the name that the device gave',
-  not_connected: 'the device was not connected and has no token of a gateway',
+  collapsed: 'a later message of the conversation replaced it',
+  message_recalled: 'the message had been recalled',
+  message_read: 'the user had read the message',
+  connected: 'the device was connected and received the message over its connection',
+  no_certificate: 'the application has no certificate with the name that the device gave',
+  not_connected: 'the device was not connected and has no push token',
   no_channel_of_the_sequence: 'the push excludes the channels that the device can be reached by',
   no_push_type:
     'the device has no token of a certificate with the push type of the push (push_type)',
-  device_paused: 'its gateway wants no push for the device for a while',
+  device_paused: 'its gateway has paused pushes to the device',
   malformed_token: 'the token of the device does not have the form of the channel',
 }
 
 const outcomes: Readonly<Record<PushOutcomeKind | 'handed_over' | 'disconnected', string>> = {
-  accepted: 'The gateway took it',
-  invalid_token: 'The token of the device has ended',
-  throttled: 'The gateway wants fewer pushes at a time',
-  held_back: 'The gateway was not asked for now',
+  accepted: 'The gateway accepted it',
+  invalid_token: 'The token of the device is no longer valid',
+  throttled: 'The gateway asks for a lower rate',
+  held_back: 'Sending to this gateway is suspended',
   server_error: 'The gateway failed',
   network: 'The gateway could not be reached',
-  quota: 'The quota of the day is used up',
-  auth_expired: 'The gateway wants fresh credentials',
-  payload: 'The gateway does not take such a message',
-  config: 'The certificate or the set-up at the gateway is wrong',
-  suppressed: 'The device is out of reach for now',
-  handed_over: 'It was handed to the connected device',
-  disconnected: 'The device was not connected any more',
+  quota: 'The daily quota is used up',
+  auth_expired: 'The gateway asks for new credentials',
+  payload: 'The gateway refuses such a message',
+  config: 'The certificate or the configuration at the gateway is wrong',
+  suppressed: 'The device cannot be reached at present',
+  handed_over: 'It was sent to the connected device',
+  disconnected: 'The device was no longer connected',
 }
 
 const receipts: Readonly<Record<ReceiptKind, string>> = {
-  delivered: 'The device has it',
+  delivered: 'The device received it',
   clicked: 'It was opened on the device',
-  invalid_token: 'The gateway found that the token of the device has ended',
+  invalid_token: 'The gateway reports that the token of the device is no longer valid',
   muted: 'The device shows no notifications of the app',
   suppressed: 'The gateway could not reach the device',
-  throttled: 'The device has had as many pushes today as its vendor allows',
-  ignored: 'The gateway said something that changes nothing',
+  throttled: 'The device has received the daily maximum of its vendor',
+  ignored: 'The gateway reported something without an effect',
 }
 
 /** A step as a sentence. */
-export function stepWords(step: DeliveryStep): string {
+export function describeStep(step: DeliveryStep): string {
   const { result, certificate, channel } = step
   switch (step.step) {
     case 'matched':
@@ -66,21 +66,21 @@ export function stepWords(step: DeliveryStep): string {
     case 'channel_chosen':
       return `It goes through ${channel}${certificate === undefined ? '' : ` with the certificate ${certificate}`}.`
     case 'waiting':
-      return `The device is connected, so the push waits until ${timeWords(step.nextAt ?? step.at)} for a sign of it.`
+      return `The device is connected, so the push waits until ${timeWords(step.nextAt ?? step.at)} for an acknowledgement.`
     case 'tried':
       return `${outcomes[result as keyof typeof outcomes] ?? result}${details(step)}${again(step)}${changed(step)}.`
     case 'receipt':
-      return `${receipts[result as ReceiptKind] ?? result}, says ${certificate === undefined ? 'the app' : `the gateway${details(step)}`}.`
+      return `${receipts[result as ReceiptKind] ?? result}, according to ${certificate === undefined ? 'the app' : `the gateway${details(step)}`}.`
     case 'token_cleared':
       return `The token was taken from the device${step.reason === undefined ? '' : `: ${step.reason}`}.`
     case 'expired':
-      return 'Its time was over.'
+      return 'It expired.'
     case 'cancelled':
       return 'The push was cancelled.'
     case 'left_out':
       return step.count === 1
-        ? 'One more step is not kept.'
-        : `Here ${step.count} more steps are not kept.`
+        ? 'One more step was left out.'
+        : `${step.count} more steps were left out here.`
   }
 }
 
@@ -101,7 +101,7 @@ function again({ nextAt }: DeliveryStep): string {
  * The result of a delivery, in sentences.
  * @param extPlace where the message has its `ext`, see ext-place.ts; null: nowhere
  */
-export function deliveryWords(delivery: Delivery, extPlace: string | null): string {
+export function describeDelivery(delivery: Delivery, extPlace: string | null): string {
   const isSent = delivery.state === pushDeliveryState.accepted
   const place = isSent && extPlace !== null ? ` Its ext is in ${extPlace}.` : ''
   return resultWords(delivery) + place
@@ -117,26 +117,26 @@ function resultWords(delivery: Delivery): string {
     case pushDeliveryState.pending:
       return attempts === 0
         ? waitingWords(lastOf('waiting'))
-        : `It has not been taken yet and is tried again at ${timeWords(nextAt)}.`
+        : `It has not been accepted yet and is tried again at ${timeWords(nextAt)}.`
     case pushDeliveryState.accepted:
-      return `${channel === 'core' ? 'It was handed to the device' : `The gateway of ${channel} took it`}; the device has not confirmed it${reportHint(channel)}.`
+      return `${channel === 'core' ? 'It was sent to the device' : `The gateway of ${channel} accepted it`}; the device has not confirmed it${reportHint(channel)}.`
     case pushDeliveryState.suppressed: {
       const { result } = lastOf('suppressed') ?? {}
-      return `It was not sent: ${suppressions[result as Suppression] ?? 'the reason is not known'}.`
+      return `It was not sent: ${suppressions[result as Suppression] ?? 'the reason is unknown'}.`
     }
     case pushDeliveryState.expired:
-      return 'Its time was over before it could be sent.'
+      return 'It expired before it could be sent.'
     case pushDeliveryState.cancelled:
       return 'The push was cancelled before it was sent to the device.'
     default:
-      return `It could not be delivered. ${last ? stepWords(last) : ''}`.trimEnd()
+      return `It could not be delivered. ${last ? describeStep(last) : ''}`.trimEnd()
   }
 }
 
 function waitingWords(waiting: DeliveryStep | undefined): string {
   return waiting === undefined
     ? 'It waits to be sent.'
-    : `It waits until ${timeWords(waiting.nextAt ?? waiting.at)} for a sign of the connected device.`
+    : `It waits until ${timeWords(waiting.nextAt ?? waiting.at)} for an acknowledgement of the connected device.`
 }
 
 function reportHint(channel: Delivery['channel']): string {
@@ -144,7 +144,7 @@ function reportHint(channel: Delivery['channel']): string {
   return hasReceipts ? '' : ', which only the app can do here (/push/report)'
 }
 
-/** The inputs of {@link missingWords}. */
+/** The inputs of {@link describeMissingDelivery}. */
 export interface MissingInputs {
   readonly task: StoredPushTask
   /** The deliveries of the user are written. */
@@ -162,37 +162,40 @@ export interface MissingInputs {
 }
 
 /** Why a device has no delivery, as far as can be told. */
-export function missingWords(inputs: MissingInputs): string {
+export function describeMissingDelivery(inputs: MissingInputs): string {
   const { task, bindings, now } = inputs
-  if (task.beginsAt < inputs.keptSince) return 'The deliveries of the push are not kept any more.'
+  if (task.beginsAt < inputs.keptSince) return 'The deliveries of this push have been deleted.'
   if (!inputs.isInAudience) return 'The audience does not contain the user, as things are now.'
   if (inputs.isOtherDevice) return 'The audience names other devices of the user.'
   if (!inputs.isReached) return unreachedWords(task, now)
   const { audience } = task.content
   if (audience.kind === 'message' && audience.message.collapsedBy !== null)
     return `It is not sent: ${suppressions.collapsed} (${audience.message.collapsedBy}).`
-  if (task.expiresAt <= task.beginsAt) return 'The time of the push was over before it began.'
+  if (task.expiresAt <= task.beginsAt) return 'The push expired before it began.'
   if (!inputs.hasCertificates) return 'The application has no certificate of a push gateway.'
   if (bindings.length === 0 && inputs.isSilent)
     return 'The login of the device was ended, so it gets no push until its next login.'
   if (bindings.length === 0)
-    return 'The device has bound no token of a gateway, and was not connected when the push came.'
+    return 'The device has bound no push token, and was not connected at the time of the push.'
   if (bindings.every(({ boundAt }) => boundAt >= task.beginsAt))
     return 'The device bound its token after the push had begun.'
-  return 'Nothing of the device is on record: it could not be reached when the push came.'
+  return 'There is no record of the device: it could not be reached at the time of the push.'
 }
 
 /** Why a user above the position of a task has no deliveries. */
 function unreachedWords({ state, beginsAt, expiresAt }: StoredPushTask, now: number): string {
-  if (state === pushTaskState.cancelled) return 'The push was cancelled before it came to the user.'
+  if (state === pushTaskState.cancelled) return 'The push was cancelled before it reached the user.'
   if (beginsAt > now) return `The push begins at ${timeWords(beginsAt)}.`
   return expiresAt <= now || !isUnresolved({ state })
-    ? 'The time of the push was over before it came to the user.'
-    : 'The push has not come to the user yet.'
+    ? 'The push expired before it reached the user.'
+    : 'The push has not reached the user yet.'
 }
 
 /** The results of a push for a user, in sentences. */
-export function userWords(isInAudience: boolean, deliveries: readonly (Delivery | null)[]): string {
+export function describeUser(
+  isInAudience: boolean,
+  deliveries: readonly (Delivery | null)[],
+): string {
   if (deliveries.length === 0)
     return isInAudience
       ? 'The audience contains the user, who has no device.'
