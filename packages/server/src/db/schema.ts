@@ -23,18 +23,18 @@ export interface Schema {
   users: TableOf<typeof usersTable>
   user_badges: TableOf<typeof userBadgesTable>
   user_counts: UserCountsTable
-  user_settings: UserSettingsTable
+  user_settings: TableOf<typeof userSettingsTable>
   user_tokens: TableOf<typeof userTokensTable>
   login_networks: LoginNetworksTable
-  push_aliases: PushAliasesTable
+  push_aliases: TableOf<typeof pushAliasesTable>
   devices: TableOf<typeof devicesTable>
-  push_tags: PushTagsTable
+  push_tags: TableOf<typeof pushTagsTable>
   push_bindings: TableOf<typeof pushBindingsTable>
   silent_push_bindings: TableOf<typeof silentPushBindingsTable>
-  push_certificates: PushCertificatesTable
-  push_tasks: PushTasksTable
-  push_task_counts: PushTaskCountsTable
-  push_deliveries: PushDeliveriesTable
+  push_certificates: TableOf<typeof pushCertificatesTable>
+  push_tasks: TableOf<typeof pushTasksTable>
+  push_task_counts: TableOf<typeof pushTaskCountsTable>
+  push_deliveries: TableOf<typeof pushDeliveriesTable>
   contacts: TableOf<typeof contactsTable>
   contact_requests: TableOf<typeof contactRequestsTable>
   pinned_conversations: PinnedConversationsTable
@@ -164,25 +164,25 @@ export interface UserCountsTable {
 }
 
 /** One row per user who ever changed a setting; without it everything is false, 0 or '' (rule D7). */
-export interface UserSettingsTable {
-  app_id: string
-  user_id: Int64
-  auth_answer: string
-  auth_mode: number
-  auth_question: string
-  auto_download: number
-  group_confirm: number
-  no_push: number
-  no_push_detail: number
-  no_push_end_hour: number
-  no_push_start_hour: number
-  no_sounds: number
-  push_nick_name: string
-  push_token: string
-  silence_end_time: number
-  silence_start_time: number
-  stranger_chat: number
-  vibratory: number
+export const userSettingsTable = {
+  app_id: text,
+  user_id: int64,
+  auth_answer: text,
+  auth_mode: smallint,
+  auth_question: text,
+  auto_download: smallint,
+  group_confirm: smallint,
+  no_push: smallint,
+  no_push_detail: smallint,
+  no_push_end_hour: smallint,
+  no_push_start_hour: smallint,
+  no_sounds: smallint,
+  push_nick_name: text,
+  push_token: text,
+  silence_end_time: smallint,
+  silence_start_time: smallint,
+  stranger_chat: smallint,
+  vibratory: smallint,
 }
 
 export const userTokensTable = {
@@ -206,16 +206,16 @@ export interface LoginNetworksTable {
   logged_in_at: number
 }
 
-export interface PushAliasesTable {
-  app_id: string
-  alias: string
-  user_id: Int64
+export const pushAliasesTable = {
+  app_id: text,
+  alias: text,
+  user_id: int64,
 }
 
-export interface PushTagsTable {
-  app_id: string
-  user_id: Int64
-  tag: string
+export const pushTagsTable = {
+  app_id: text,
+  user_id: int64,
+  tag: text,
 }
 
 /** The token that a push gateway gave to a device; a token belongs to the device that bound it last. */
@@ -249,103 +249,103 @@ export const silentPushBindingsTable = {
 }
 
 /** Credentials of an app at the gateway of a channel. */
-export interface PushCertificatesTable {
-  app_id: string
-  certificate_id: Int64
+export const pushCertificatesTable = {
+  app_id: text,
+  certificate_id: int64,
   /** The notifier_name that devices bind with; unique in the app. */
-  name: string
-  channel: string
+  name: text,
+  channel: text,
   /** 0 development, 1 production */
-  environment: number
+  environment: smallint,
   /** The three public fields of the contract are in clear, the secret ones sealed. */
-  gateway_app_id: string
-  app_key: string
+  gateway_app_id: text,
+  app_key: text,
   /** JSON of the secret fields, encrypted by lib/secrets/secret-box.ts. */
-  sealed: string
+  sealed: text,
   /** JSON of the fields that the contract does not have. */
-  options: string
+  options: text,
   /** Milliseconds since 1970; null = it does not expire, or its expiry is unknown. */
-  expires_at: number | null
+  expires_at: nullable(bigint),
   /** The time at which a gateway last accepted a push with it, in steps of a minute. 0 = never */
-  last_accepted_at: Generated<number>
+  last_accepted_at: generated(bigint),
   /** JSON: the end of each exhausted quota, by quota. */
-  pauses: Generated<string>
-  created_at: number
-  updated_at: number
+  pauses: generated(text),
+  created_at: bigint,
+  updated_at: bigint,
 }
 
 /** A push to many devices: one that an operation requested, or that of a message. */
-export interface PushTasksTable {
-  app_id: string
-  task_id: Int64
+export const pushTasksTable = {
+  app_id: text,
+  task_id: int64,
   /** The message that is pushed; 0 = an operation requested the task. */
-  msg_id: Int64
+  msg_id: int64,
   /** '' = none */
-  request_id: string
+  request_id: text,
   /** JSON: audience, channels and notification. */
-  content: string
+  content: text,
   /** 0 waiting, 1 expanding, 2 expanded, 3 cancelled */
-  state: number
+  state: smallint,
   /** The page of the audience that may be written, from 1, and the batch of its deliveries. */
-  page: Generated<number>
-  page_batch_id: Generated<Int64>
+  page: generated(integer),
+  page_batch_id: generated(int64),
   /** Users up to here have their deliveries. */
-  position: Generated<Int64>
+  position: generated(int64),
   /** Users of the audience when the task began; null = not known yet */
-  estimated_users: number | null
+  estimated_users: nullable(bigint),
   /** The number of deliveries, and below it the number of finished ones. */
-  devices: Generated<number>
-  finished: Generated<number>
-  begins_at: number
-  expires_at: number
-  created_at: number
-  updated_at: number
+  devices: generated(integer),
+  finished: generated(integer),
+  begins_at: bigint,
+  expires_at: bigint,
+  created_at: bigint,
+  updated_at: bigint,
 }
 
 /** The counts of a task on one channel, in devices (rule G1). */
-export interface PushTaskCountsTable {
-  app_id: string
-  task_id: Int64
-  channel: string
-  target: number
-  sent: number
-  received: number
+export const pushTaskCountsTable = {
+  app_id: text,
+  task_id: int64,
+  channel: text,
+  target: integer,
+  sent: integer,
+  received: integer,
 }
 
 /** The progress of a task on one device. */
-export interface PushDeliveriesTable {
-  app_id: string
-  task_id: Int64
-  user_id: Int64
-  device_sn: number
+export const pushDeliveriesTable = {
+  app_id: text,
+  task_id: int64,
+  user_id: int64,
+  device_sn: integer,
   /** The deliveries of a batch are sent together. */
-  batch_id: Int64
+  batch_id: int64,
   /** 0 pending, 1 accepted, 2 refused, 3 suppressed, 4 expired, 5 cancelled */
-  state: number
+  state: smallint,
   /** '' = none was chosen */
-  channel: string
+  channel: text,
   /** 0 = none */
-  certificate_id: Int64
+  certificate_id: int64,
   /** The hash of its device token, which tells its receipts from those of an earlier token; '' = none. */
-  token_hash: string
+  token_hash: text,
   /** The gateway's ID; '' = none yet. */
-  message_id: Generated<string>
+  message_id: generated(text),
   /** The number of results so far: the version of the row. */
-  attempts: Generated<number>
+  attempts: generated(integer),
   /** Tries that failed on its present channel. */
-  failures: Generated<number>
+  failures: generated(smallint),
   /** Postponements on its present channel. */
-  waits: Generated<number>
+  waits: generated(integer),
   /** The time of the next try. */
-  next_at: Generated<number>
+  next_at: generated(bigint),
   /** The new badge; null = unchanged. */
-  badge: number | null
-  is_silent: Generated<number>
-  hides_details: Generated<number>
+  badge: nullable(integer),
+  is_silent: generated(smallint),
+  hides_details: generated(smallint),
   /** The time of the device's first confirmation; null = none. */
-  received_at: number | null
+  received_at: nullable(bigint),
   /** One JSON text a line: decisions, tries and answers. */
-  steps: string
+  steps: text,
 }
 
 /** One user's record of another; each party of a contact has its own row. */

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { domainToASCII, domainToUnicode } from 'node:url'
 import type { Int64 } from '@hermod/protocol'
 import { actorEvent, type Event } from '@hermod/protocol/events'
-import type { UserSettingsTable } from '../../db/schema.js'
+import type { Schema } from '../../db/schema.js'
 
 /** Key of a user: app and user ID. */
 export interface UserKey {
@@ -47,7 +47,7 @@ export interface UserState {
 }
 
 /** Settings for discovery, contact and notification; flags are 0 or 1. */
-export type StoredSettings = Omit<UserSettingsTable, 'app_id' | 'user_id'>
+export type StoredSettings = Omit<Schema['user_settings'], 'app_id' | 'user_id'>
 
 /** Settings of a new user (rule D7). */
 export const defaultSettings: StoredSettings = {

@@ -1,6 +1,8 @@
 import type { Int64 } from '@hermod/protocol'
+import { camelCase, camelCaseText, columnsOf } from '../../../db/columns.js'
 import type { Database, PreparedPage, Queryable } from '../../../db/database.js'
 import type { BulkSelect } from '../../../db/dialect/dialect.js'
+import { devicesTable, pushAliasesTable, userSettingsTable } from '../../../db/schema.js'
 import { paddedForPlanCache } from '../../../lib/chunks.js'
 
 /** A device, or all devices of a user. */
@@ -10,28 +12,24 @@ export interface FoundDevice {
   readonly deviceSn: number | null
 }
 
-interface FoundRow {
-  readonly user_id: Int64
-  readonly device_sn: number | null
-}
-
 type UserPage = PreparedPage<{ appId: string; after: Int64 }, { userId: Int64 }>
 type TagPage = PreparedPage<{ appId: string; tag: string; after: Int64 }, { userId: Int64 }>
 
+const userId = camelCaseText(['user_id'], 't')
 const findAliases: BulkSelect = {
   table: 'push_aliases',
-  keys: { app_id: 'text', alias: 'text' },
-  columns: 't.user_id, null as device_sn',
+  keys: columnsOf(pushAliasesTable, 'app_id', 'alias'),
+  columns: `${userId}, null as "deviceSn"`,
 }
 const findDevices: BulkSelect = {
   table: 'devices',
-  keys: { app_id: 'text', push_token: 'text' },
-  columns: 't.user_id, t.device_sn',
+  keys: columnsOf(devicesTable, 'app_id', 'push_token'),
+  columns: camelCaseText(['user_id', 'device_sn'], 't'),
 }
 const findSettings: BulkSelect = {
   table: 'user_settings',
-  keys: { app_id: 'text', push_token: 'text' },
-  columns: 't.user_id, null as device_sn',
+  keys: columnsOf(userSettingsTable, 'app_id', 'push_token'),
+  columns: `${userId}, null as "deviceSn"`,
 }
 
 /** Finds the users and devices of audiences. */
@@ -43,7 +41,7 @@ export class AudienceStore {
     this.#bound = database.preparedPage((db, param, limit) =>
       db
         .selectFrom('push_bindings')
-        .select('user_id as userId')
+        .select(camelCase(['user_id']))
         .where('app_id', '=', param('appId'))
         .where('user_id', '>', param('after'))
         .orderBy('user_id')
@@ -52,7 +50,7 @@ export class AudienceStore {
     this.#tagged = database.preparedPage((db, param, limit) =>
       db
         .selectFrom('push_tags')
-        .select('user_id as userId')
+        .select(camelCase(['user_id']))
         .where('app_id', '=', param('appId'))
         .where('tag', '=', param('tag'))
         .where('user_id', '>', param('after'))
@@ -121,11 +119,7 @@ export class AudienceStore {
     appId: string,
     values: readonly string[],
   ): Promise<FoundDevice[]> {
-    const rows = await this.database.bulk<FoundRow>(
-      db,
-      statement,
-      values.map((value) => [appId, value]),
-    )
-    return rows.map(({ user_id: userId, device_sn: deviceSn }) => ({ userId, deviceSn }))
+    const keys = values.map((value) => [appId, value])
+    return this.database.bulk<FoundDevice>(db, statement, keys)
   }
 }

@@ -1,11 +1,15 @@
-import type { CertificateOptions, Int64 } from '@hermod/protocol'
+import type { Int64 } from '@hermod/protocol'
+import { camelCase, convert, type TableRow } from '../../../db/columns.js'
 import type { Queryable, Tx } from '../../../db/database.js'
-import type { Insertable, Selectable, Updateable } from '../../../db/kysely.js'
+import type { Insertable, Updateable } from '../../../db/kysely.js'
 import { lockNoKeyUpdate } from '../../../db/locking.js'
-import type { PushCertificatesTable } from '../../../db/schema.js'
+import { pushCertificatesTable, type Schema } from '../../../db/schema.js'
 import type { Invalidates } from '../../../lib/invalidated-cache.js'
 import type { CertificateKey, ExpiringCertificate, StoredCertificate } from './certificate-model.js'
 
+type CertificateRow = TableRow<typeof pushCertificatesTable>
+
+const columns = camelCase(pushCertificatesTable)
 /** Resolution of the time of the last accepted push. */
 const acceptedStepMs = 60_000
 
@@ -22,7 +26,7 @@ export class CertificateStore {
   async list(db: Queryable, appId: string): Promise<StoredCertificate[]> {
     const rows = await db
       .selectFrom('push_certificates')
-      .selectAll()
+      .select(columns)
       .where('app_id', '=', appId)
       .orderBy('certificate_id')
       .execute()
@@ -33,7 +37,7 @@ export class CertificateStore {
   async listAll(db: Queryable): Promise<StoredCertificate[]> {
     const rows = await db
       .selectFrom('push_certificates')
-      .selectAll()
+      .select(columns)
       .orderBy('app_id')
       .orderBy('certificate_id')
       .execute()
@@ -44,17 +48,12 @@ export class CertificateStore {
   async listExpiring(db: Queryable): Promise<ExpiringCertificate[]> {
     const rows = await db
       .selectFrom('push_certificates')
-      .select(['app_id', 'name', 'channel', 'expires_at'])
+      .select(camelCase(['app_id', 'name', 'channel', 'expires_at']))
       .where('expires_at', 'is not', null)
       .orderBy('expires_at')
       .orderBy('certificate_id')
       .execute()
-    return rows.map(({ app_id: appId, name, channel, expires_at }) => ({
-      appId,
-      name,
-      channel,
-      expiresAt: Number(expires_at),
-    }))
+    return rows.map((row) => convert(row, { expiresAt: Number(row.expiresAt) }))
   }
 
   async count(db: Queryable): Promise<number> {
@@ -68,7 +67,7 @@ export class CertificateStore {
   async findByName(db: Queryable, appId: string, name: string): Promise<StoredCertificate | null> {
     const row = await db
       .selectFrom('push_certificates')
-      .selectAll()
+      .select(columns)
       .where('app_id', '=', appId)
       .where('name', '=', name)
       .executeTakeFirst()
@@ -79,16 +78,16 @@ export class CertificateStore {
   async findOwner(db: Queryable, certificateId: Int64): Promise<{ appId: string } | null> {
     const row = await db
       .selectFrom('push_certificates')
-      .select('app_id')
+      .select(camelCase(['app_id']))
       .where('certificate_id', '=', certificateId)
       .executeTakeFirst()
-    return row ? { appId: row.app_id } : null
+    return row ?? null
   }
 
   /**
    * Inserts a certificate. The caller has locked the application and checked that the name is free.
    */
-  async insert(tx: Tx, row: Insertable<PushCertificatesTable>): Promise<void> {
+  async insert(tx: Tx, row: Insertable<Schema['push_certificates']>): Promise<void> {
     this.caches.certificates.forget(tx, row.app_id)
     await tx.insertInto('push_certificates').values(row).execute()
   }
@@ -96,7 +95,7 @@ export class CertificateStore {
   async update(
     tx: Tx,
     { appId, certificateId }: CertificateKey,
-    changes: Updateable<PushCertificatesTable>,
+    changes: Updateable<Schema['push_certificates']>,
   ): Promise<void> {
     this.caches.certificates.forget(tx, appId)
     await tx
@@ -169,21 +168,10 @@ export class CertificateStore {
   }
 }
 
-function toCertificate(row: Selectable<PushCertificatesTable>): StoredCertificate {
-  return {
-    appId: row.app_id,
-    certificateId: row.certificate_id,
-    name: row.name,
+function toCertificate(row: CertificateRow): StoredCertificate {
+  return convert(row, {
     channel: row.channel as StoredCertificate['channel'],
-    environment: row.environment,
-    gatewayAppId: row.gateway_app_id,
-    appKey: row.app_key,
-    sealed: row.sealed,
-    options: JSON.parse(row.options) as CertificateOptions,
-    expiresAt: row.expires_at,
-    lastAcceptedAt: row.last_accepted_at,
-    pauses: JSON.parse(row.pauses) as StoredCertificate['pauses'],
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  }
+    options: JSON.parse(row.options),
+    pauses: JSON.parse(row.pauses),
+  })
 }

@@ -49,7 +49,7 @@ export function tokenHash(token: string): string {
 }
 
 /** Names a delivery within its application. */
-export function deliveryName({ taskId, userId, deviceSn }: DeliveryKey): string {
+export function deliveryName({ taskId, userId, deviceSn }: Omit<DeliveryKey, 'appId'>): string {
   return `${taskId} ${userId} ${deviceSn}`
 }
 

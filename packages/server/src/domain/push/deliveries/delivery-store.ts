@@ -1,8 +1,8 @@
-import { type Int64, type PushChannel, pushDeliveryState } from '@hermod/protocol'
+import { type Int64, pushDeliveryState } from '@hermod/protocol'
+import { camelCase, camelCaseText, columnsOf, convert, type TableRow } from '../../../db/columns.js'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import type { BulkDelete, BulkSelect } from '../../../db/dialect/dialect.js'
-import type { Selectable } from '../../../db/kysely.js'
-import type { PushDeliveriesTable } from '../../../db/schema.js'
+import { pushDeliveriesTable } from '../../../db/schema.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { TaskKey } from '../tasks/task-model.js'
 import type { Delivery, DeliveryKey } from './delivery-model.js'
@@ -14,17 +14,20 @@ import {
   deliveryProgressRow,
 } from './delivery-statements.js'
 
+type DeliveryRow = TableRow<typeof pushDeliveriesTable>
+
+const columns = camelCase(pushDeliveriesTable)
 const findDeliveries: BulkSelect = {
   table: 'push_deliveries',
   keys: deliveryKeyColumns,
-  columns: 't.*',
+  columns: camelCaseText(pushDeliveriesTable, 't'),
 }
 const lockDeliveries: BulkSelect = { ...findDeliveries, lock: 'for update' }
 
 const findByToken: BulkSelect = {
   table: 'push_deliveries',
-  keys: { app_id: 'text', batch_id: 'bigint', token_hash: 'text' },
-  columns: 't.*',
+  keys: columnsOf(pushDeliveriesTable, 'app_id', 'batch_id', 'token_hash'),
+  columns: camelCaseText(pushDeliveriesTable, 't'),
 }
 const deleteDeliveries: BulkDelete = {
   deleteFrom: 'push_deliveries',
@@ -36,13 +39,10 @@ export class DeliveryStore {
   readonly #pending
 
   constructor(private readonly database: Database) {
-    this.#pending = database.prepared<
-      { appId: string; batchId: Int64 },
-      Selectable<PushDeliveriesTable>
-    >((db, param) =>
+    this.#pending = database.prepared<{ appId: string; batchId: Int64 }, DeliveryRow>((db, param) =>
       db
         .selectFrom('push_deliveries')
-        .selectAll()
+        .select(columns)
         .where('app_id', '=', param('appId'))
         .where('batch_id', '=', param('batchId'))
         .where('state', '=', pushDeliveryState.pending),
@@ -64,9 +64,9 @@ export class DeliveryStore {
     after: Int64,
     limit: number,
   ): Promise<DeliveryKey[]> {
-    const rows = await db
+    return db
       .selectFrom('push_deliveries')
-      .select(['user_id as userId', 'device_sn as deviceSn'])
+      .select(camelCase(['app_id', 'task_id', 'user_id', 'device_sn']))
       .where('app_id', '=', appId)
       .where('task_id', '=', taskId)
       .where('user_id', '>', after)
@@ -77,14 +77,13 @@ export class DeliveryStore {
       .orderBy('device_sn')
       .limit(limit)
       .execute()
-    return rows.map(({ userId, deviceSn }) => ({ appId, taskId, userId, deviceSn }))
   }
 
   /** Those of a task on the devices of one user, by device. */
   async listOfUser(db: Queryable, { appId, taskId }: TaskKey, userId: Int64): Promise<Delivery[]> {
     const rows = await db
       .selectFrom('push_deliveries')
-      .selectAll()
+      .select(columns)
       .where('app_id', '=', appId)
       .where('task_id', '=', taskId)
       .where('user_id', '=', userId)
@@ -95,11 +94,7 @@ export class DeliveryStore {
 
   /** Locks those that are there, in the order of their keys, and gives them as they are now. */
   async lock(tx: Tx, keys: readonly DeliveryKey[]): Promise<Delivery[]> {
-    const rows = await this.database.bulk<Selectable<PushDeliveriesTable>>(
-      tx,
-      lockDeliveries,
-      keys.map(deliveryKeyRow),
-    )
+    const rows = await this.database.bulk<DeliveryRow>(tx, lockDeliveries, keys.map(deliveryKeyRow))
     return rows.map(toDelivery)
   }
 
@@ -124,7 +119,7 @@ export class DeliveryStore {
     appId: string,
     tokens: readonly Pick<Delivery, 'batchId' | 'tokenHash'>[],
   ): Promise<Delivery[]> {
-    const rows = await this.database.bulk<Selectable<PushDeliveriesTable>>(
+    const rows = await this.database.bulk<DeliveryRow>(
       db,
       findByToken,
       tokens.map(({ batchId, tokenHash }) => [appId, batchId, tokenHash]),
@@ -142,9 +137,9 @@ export class DeliveryStore {
     after: DeliveryKey | Int64,
     limit: number,
   ): Promise<DeliveryKey[]> {
-    const rows = await db
+    return db
       .selectFrom('push_deliveries')
-      .select(['task_id', 'user_id', 'device_sn'])
+      .select(camelCase(['app_id', 'task_id', 'user_id', 'device_sn']))
       .where('app_id', '=', appId)
       .where((eb) =>
         typeof after === 'object'
@@ -160,12 +155,6 @@ export class DeliveryStore {
       .orderBy('device_sn')
       .limit(limit)
       .execute()
-    return rows.map((row) => ({
-      appId,
-      taskId: row.task_id,
-      userId: row.user_id,
-      deviceSn: row.device_sn,
-    }))
   }
 
   async delete(tx: Tx, keys: readonly DeliveryKey[]): Promise<void> {
@@ -181,26 +170,10 @@ export class DeliveryStore {
   }
 }
 
-function toDelivery(row: Selectable<PushDeliveriesTable>): Delivery {
-  return {
-    appId: row.app_id,
-    taskId: row.task_id,
-    userId: row.user_id,
-    deviceSn: row.device_sn,
-    batchId: row.batch_id,
-    state: row.state,
-    channel: row.channel as PushChannel | '',
-    certificateId: row.certificate_id,
-    tokenHash: row.token_hash,
-    messageId: row.message_id,
-    attempts: row.attempts,
-    failures: row.failures,
-    waits: row.waits,
-    nextAt: row.next_at,
-    badge: row.badge,
-    isSilent: row.is_silent === 1,
-    hidesDetails: row.hides_details === 1,
-    receivedAt: row.received_at,
-    steps: row.steps,
-  }
+function toDelivery(row: DeliveryRow): Delivery {
+  return convert(row, {
+    channel: row.channel as Delivery['channel'],
+    isSilent: row.isSilent === 1,
+    hidesDetails: row.hidesDetails === 1,
+  })
 }

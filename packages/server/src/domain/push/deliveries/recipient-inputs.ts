@@ -1,7 +1,9 @@
 /** The stored data by which pushes to users are decided. Loaded by the writer's thread too. */
 import type { Int64 } from '@hermod/protocol'
+import { camelCaseText, columnsOf } from '../../../db/columns.js'
 import type { Database, Queryable } from '../../../db/database.js'
 import type { BulkSelect } from '../../../db/dialect/dialect.js'
+import { pushBindingsTable, usersTable } from '../../../db/schema.js'
 import { groupBy } from '../../../lib/group-by.js'
 import { defaultSettings } from '../../users/user-model.js'
 import type { PushSettings } from '../preferences/push-window.js'
@@ -29,7 +31,7 @@ export type SelectOfUsers = <Row>(
   rows: readonly (readonly unknown[])[],
 ) => Promise<Row[]>
 
-const userKey = { app_id: 'text', user_id: 'bigint' } as const
+const userKey = columnsOf(usersTable, 'app_id', 'user_id')
 const settingNames = Object.keys({
   no_push: 0,
   no_push_detail: 0,
@@ -41,16 +43,15 @@ const settingNames = Object.keys({
 
 const joined = (table: string, alias: string) =>
   `left join ${table} as ${alias} on ${alias}.app_id = t.app_id and ${alias}.user_id = t.user_id`
-const bindingColumns = (alias: string) =>
-  `${alias}.device_sn as "deviceSn", ${alias}.notifier_name as "notifierName", ${alias}.device_token as "deviceToken",
-    ${alias}.bound_at as "boundAt", ${alias}.paused_until as "pausedUntil"`
+const { app_id: _, user_id: userId, ...bindingColumns } = pushBindingsTable
 
 /** Reads a row for each binding of a user, and one for a user without any. */
 const findInputs: BulkSelect = {
   table: 'users',
   joins: `${joined('user_settings', 's')} ${joined('push_bindings', 'b')}`,
   keys: userKey,
-  columns: `t.user_id as "userId", t.status, t.deleted_at as "deletedAt", ${settingNames.map((name) => `s.${name}`).join(', ')}, ${bindingColumns('b')}`,
+  columns: `${camelCaseText(['user_id', 'status', 'deleted_at'], 't')}, ${settingNames.map((name) => `s.${name}`).join(', ')},
+    ${camelCaseText(bindingColumns, 'b')}`,
 }
 
 /** A row of findInputs. Fields are null where a user has stored no settings, or no binding. */
@@ -64,7 +65,7 @@ type NullIn<T> = { readonly [Name in keyof T]: null }
 export const findPresence: BulkSelect = {
   table: 'users',
   keys: userKey,
-  columns: `t.user_id as "userId", t.deleted_at as "deletedAt"`,
+  columns: camelCaseText(['user_id', 'deleted_at'], 't'),
 }
 
 /** A row of {@link findPresence}. */
@@ -78,7 +79,7 @@ export interface UserPresence {
 export const findBindings: BulkSelect = {
   table: 'push_bindings',
   keys: userKey,
-  columns: `t.user_id as "userId", ${bindingColumns('t')}`,
+  columns: camelCaseText({ user_id: userId, ...bindingColumns }, 't'),
 }
 
 /** Reads the inputs of users; deleted users are left out. */

@@ -117,7 +117,7 @@ export const writeDeliveries: Procedure<PagePart, WrittenPart> = {
     const nextJobs = hasNext ? [{ ...next.job, runAt: runAtOf(next, certificateIds) }] : []
     return {
       last: [
-        { statement: setProgress, rows: [progressRow(progress, inputs.now)] },
+        { statement: setProgress, rows: [progressRow({ ...progress, updatedAt: inputs.now })] },
         { statement: addToCounts, rows: countRows(planned.counts) },
         { statement: insertJobs, rows: nextJobs.map((job) => jobRow(job)) },
         { statement: insertDeliveries, rows: plannedRows(planned, shown) },
@@ -131,7 +131,7 @@ function isPartCurrent(locked: LockedTask, { page, batchId, position }: PagePart
   return (
     isUnresolved(locked) &&
     locked.page === page &&
-    locked.page_batch_id === batchId &&
+    locked.pageBatchId === batchId &&
     locked.position === position
   )
 }

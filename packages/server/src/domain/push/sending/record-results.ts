@@ -54,7 +54,7 @@ export const recordResults: Procedure<RecordInput, readonly string[]> = {
   async run(context, { appId, results }) {
     const keys = results.map(({ delivery }) => deliveryKeyRow(delivery))
     const locked = await context.run<LockedProgress>(lockProgress, keys)
-    const current = new Map(locked.map((row) => [rowName(appId, row), row]))
+    const current = new Map(locked.map((row) => [deliveryName(row), row]))
     const recorded = results.flatMap((result) => {
       const row = current.get(deliveryName(result.delivery))
       const isUnchanged =
@@ -74,7 +74,7 @@ export const recordResults: Procedure<RecordInput, readonly string[]> = {
     const changed = recorded.map(({ delivery, steps, dead, row }): Delivery => {
       const isCleared = dead !== null && cleared.has(dead)
       const added = isCleared ? withCleared(steps, dead.certificate) : steps
-      return { ...delivery, receivedAt: row.received_at, steps: withSteps(row.steps, ...added) }
+      return { ...delivery, receivedAt: row.receivedAt, steps: withSteps(row.steps, ...added) }
     })
     const ended = changed.filter(({ state }) => state !== pushDeliveryState.pending)
     const moved = recorded.filter(({ steps }) =>
@@ -100,11 +100,6 @@ export const recordResults: Procedure<RecordInput, readonly string[]> = {
       output: () => changed.map(deliveryName),
     }
   },
-}
-
-function rowName(appId: string, row: LockedProgress): string {
-  const { task_id: taskId, user_id: userId, device_sn: deviceSn } = row
-  return deliveryName({ appId, taskId, userId, deviceSn })
 }
 
 /** The step of a cleared token comes after the try whose answer cleared it. */

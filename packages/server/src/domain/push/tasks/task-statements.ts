@@ -1,8 +1,10 @@
 /** Bulk statements of tasks and their counts. Loaded by the writer's thread too. */
-import type { Int64, PushChannel } from '@hermod/protocol'
+import type { PushChannel } from '@hermod/protocol'
+import { camelCaseText, columnsOf, type TableRow } from '../../../db/columns.js'
 import type { BulkInsert, BulkSelect, BulkUpdate } from '../../../db/dialect/dialect.js'
 import type { ProcedureContext } from '../../../db/procedure.js'
 import { rowOf } from '../../../db/rows.js'
+import { pushTaskCountsTable, pushTasksTable } from '../../../db/schema.js'
 import { compare } from '../../../lib/compare.js'
 import { groupBy } from '../../../lib/group-by.js'
 import type { StoredPushTask, TaskKey } from './task-model.js'
@@ -15,51 +17,34 @@ export interface CountChange extends TaskKey {
   readonly received: number
 }
 
-const taskKeyColumns = { app_id: 'text', task_id: 'bigint' } as const
-const countColumns = {
-  app_id: 'text',
-  task_id: 'bigint',
-  channel: 'text',
-  target: 'integer',
-  sent: 'integer',
-  received: 'integer',
-} as const
+export const taskKeyColumns = columnsOf(pushTasksTable, 'app_id', 'task_id')
+const pageColumns = columnsOf(pushTasksTable, 'state', 'page', 'page_batch_id', 'position')
+const deviceColumns = columnsOf(pushTasksTable, 'devices', 'finished')
+const lockedColumns = { task_id: pushTasksTable.task_id, ...pageColumns, ...deviceColumns }
 
 /** Reads and locks tasks by their keys; see {@link LockedTask}. */
 export const lockTasks: BulkSelect = {
   table: 'push_tasks',
   keys: taskKeyColumns,
-  columns: 't.task_id, t.state, t.page, t.page_batch_id, t.position, t.devices, t.finished',
+  columns: camelCaseText(lockedColumns, 't'),
   lock: 'for no key update',
 }
 
 /** A row of {@link lockTasks}. */
-export interface LockedTask {
-  readonly task_id: Int64
-  readonly state: number
-  readonly page: number
-  readonly page_batch_id: Int64
-  readonly position: Int64
-  readonly devices: number
-  readonly finished: number
-}
+export type LockedTask = TableRow<typeof lockedColumns>
 
 /** Rows: devices and finished, then app_id and task_id. */
 export const setDevices: BulkUpdate = {
   table: 'push_tasks',
-  set: { devices: 'integer', finished: 'integer' },
+  set: deviceColumns,
   keys: taskKeyColumns,
 }
 
 const progressColumns = {
-  state: 'smallint',
-  page: 'integer',
-  page_batch_id: 'bigint',
-  position: 'bigint',
-  devices: 'integer',
-  finished: 'integer',
-  updated_at: 'bigint',
-} as const
+  ...pageColumns,
+  ...deviceColumns,
+  updated_at: pushTasksTable.updated_at,
+}
 
 /** Sets the progress of tasks; rows are made by {@link progressRow}. */
 export const setProgress: BulkUpdate = {
@@ -69,43 +54,17 @@ export const setProgress: BulkUpdate = {
 }
 
 /** A row of {@link setProgress}. */
-export const progressRow = rowOf(
-  { ...progressColumns, ...taskKeyColumns },
-  (
-    task: Pick<
-      StoredPushTask,
-      keyof TaskKey | 'state' | 'page' | 'pageBatchId' | 'position' | 'devices' | 'finished'
-    >,
-    now: number,
-  ) => ({
-    state: task.state,
-    page: task.page,
-    page_batch_id: task.pageBatchId,
-    position: task.position,
-    devices: task.devices,
-    finished: task.finished,
-    updated_at: now,
-    app_id: task.appId,
-    task_id: task.taskId,
-  }),
-)
+export const progressRow = rowOf({ ...progressColumns, ...taskKeyColumns })
 
 /** Adds to what tasks have counted on their channels; rows are made by {@link countRows}. */
 export const addToCounts: BulkInsert = {
   table: 'push_task_counts',
-  columns: countColumns,
+  columns: pushTaskCountsTable,
   conflict: `on conflict (app_id, task_id, channel) do update set target = t.target + excluded.target,
     sent = t.sent + excluded.sent, received = t.received + excluded.received`,
 }
 
-const countRow = rowOf(countColumns, (change: CountChange) => ({
-  app_id: change.appId,
-  task_id: change.taskId,
-  channel: change.channel,
-  target: change.target,
-  sent: change.sent,
-  received: change.received,
-}))
+const countRow = rowOf(pushTaskCountsTable)
 
 /** An addition to the devices of a task. */
 export interface DeviceChange extends TaskKey {
@@ -145,7 +104,7 @@ export async function devicesAdded(
     .sort((a, b) => compare(a.taskId, b.taskId))
   const keys = sorted.map(({ appId, taskId }) => [appId, taskId])
   const locked = await run<LockedTask>(lockTasks, keys)
-  const tasks = new Map(locked.map((task) => [task.task_id, task]))
+  const tasks = new Map(locked.map((task) => [task.taskId, task]))
   return sorted.flatMap(({ appId, taskId, devices, finished }) => {
     const task = tasks.get(taskId)
     return task ? [[task.devices + devices, task.finished + finished, appId, taskId]] : []
@@ -156,7 +115,7 @@ export async function devicesAdded(
 export function countRows(changes: readonly CountChange[]): unknown[][] {
   return [...addedUp(changes)]
     .sort((a, b) => compare(a.taskId, b.taskId) || compare(a.channel, b.channel))
-    .map((change) => countRow(change))
+    .map(countRow)
 }
 
 function addedUp(changes: readonly CountChange[]): Iterable<CountChange> {

@@ -1,13 +1,13 @@
-import { type Int64, type PushChannel, pushTaskState } from '@hermod/protocol'
+import { type Int64, pushTaskState } from '@hermod/protocol'
+import { camelCase, camelCaseText, convert, type TableRow } from '../../../db/columns.js'
 import type { Database, Queryable, StatementTx, Tx } from '../../../db/database.js'
 import type { BulkDelete, BulkInsert, BulkSelect } from '../../../db/dialect/dialect.js'
-import { type Selectable, sql } from '../../../db/kysely.js'
+import { sql } from '../../../db/kysely.js'
 import { lockForUpdate } from '../../../db/locking.js'
 import { rowOf } from '../../../db/rows.js'
-import type { PushTasksTable } from '../../../db/schema.js'
+import { pushTaskCountsTable, pushTasksTable } from '../../../db/schema.js'
 import { paddedForPlanCache } from '../../../lib/chunks.js'
 import { parseOwnJson, stringifyJson } from '../../../lib/json.js'
-import type { TaskContent } from '../content/task-content.js'
 import { firstBatchId } from './push-jobs.js'
 import { endOfAudience, type StoredPushTask, type TaskKey, type TaskTimes } from './task-model.js'
 import {
@@ -16,6 +16,7 @@ import {
   type CountChange,
   countRows,
   type DeviceChange,
+  taskKeyColumns,
 } from './task-statements.js'
 
 /** A task that is to be stored, without its progress. */
@@ -27,21 +28,10 @@ export type NewPushTask = Omit<
 /** The counts of a task on one channel. */
 export type ChannelCounts = CountChange
 
-const taskColumns = {
-  app_id: 'text',
-  task_id: 'bigint',
-  msg_id: 'bigint',
-  request_id: 'text',
-  content: 'text',
-  state: 'smallint',
-  page_batch_id: 'bigint',
-  position: 'bigint',
-  estimated_users: 'bigint',
-  begins_at: 'bigint',
-  expires_at: 'bigint',
-  created_at: 'bigint',
-  updated_at: 'bigint',
-} as const
+type TaskRow = TableRow<typeof pushTasksTable>
+
+const columns = camelCase(pushTasksTable)
+const { page: _page, devices: _devices, finished: _finished, ...taskColumns } = pushTasksTable
 
 const insertTasks: BulkInsert = {
   table: 'push_tasks',
@@ -51,24 +41,21 @@ const insertTasks: BulkInsert = {
 }
 const findTasks: BulkSelect = {
   table: 'push_tasks',
-  keys: { app_id: 'text', task_id: 'bigint' },
-  columns: 't.*',
+  keys: taskKeyColumns,
+  columns: camelCaseText(pushTasksTable, 't'),
 }
-const taskRow = rowOf(taskColumns, (task: NewPushTask, state: number) => ({
-  app_id: task.appId,
-  task_id: task.taskId,
-  msg_id: task.msgId,
-  request_id: task.requestId,
-  content: stringifyJson(task.content),
-  state,
-  page_batch_id: firstBatchId(task),
-  position: state === pushTaskState.expanded ? endOfAudience : 0,
-  estimated_users: task.estimatedUsers,
-  begins_at: task.beginsAt,
-  expires_at: task.expiresAt,
-  created_at: task.createdAt,
-  updated_at: task.createdAt,
-}))
+const insertedRow = rowOf(taskColumns)
+
+function taskRow(task: NewPushTask, state: number): unknown[] {
+  return insertedRow({
+    ...task,
+    content: stringifyJson(task.content),
+    state,
+    pageBatchId: firstBatchId(task),
+    position: state === pushTaskState.expanded ? endOfAudience : 0,
+    updatedAt: task.createdAt,
+  })
+}
 
 // The conditions of the partial indexes, word by word, so that the indexes are used.
 const hasRequest = sql<boolean>`request_id <> ''`
@@ -79,13 +66,12 @@ export class TaskStore {
   readonly #find
 
   constructor(private readonly database: Database) {
-    this.#find = database.prepared<{ appId: string; taskId: Int64 }, Selectable<PushTasksTable>>(
-      (db, param) =>
-        db
-          .selectFrom('push_tasks')
-          .selectAll()
-          .where('app_id', '=', param('appId'))
-          .where('task_id', '=', param('taskId')),
+    this.#find = database.prepared<{ appId: string; taskId: Int64 }, TaskRow>((db, param) =>
+      db
+        .selectFrom('push_tasks')
+        .select(columns)
+        .where('app_id', '=', param('appId'))
+        .where('task_id', '=', param('taskId')),
     )
   }
 
@@ -115,7 +101,7 @@ export class TaskStore {
   /** Those that there are, in no particular order. */
   async list(db: Queryable, keys: readonly TaskKey[]): Promise<StoredPushTask[]> {
     const rows = keys.map(({ appId, taskId }) => [appId, taskId])
-    const found = await this.database.bulk<Selectable<PushTasksTable>>(db, findTasks, rows)
+    const found = await this.database.bulk<TaskRow>(db, findTasks, rows)
     return found.map(toTask)
   }
 
@@ -182,7 +168,7 @@ export class TaskStore {
   async lock(tx: Tx, { appId, taskId }: TaskKey): Promise<StoredPushTask | null> {
     const found = tx
       .selectFrom('push_tasks')
-      .selectAll()
+      .select(columns)
       .where('app_id', '=', appId)
       .where('task_id', '=', taskId)
     const row = await lockForUpdate(tx, found).executeTakeFirst()
@@ -205,28 +191,15 @@ export class TaskStore {
     appId: string,
     taskIds: readonly Int64[],
   ): Promise<ChannelCounts[]> {
-    const rows = await this.database.bulk<
-      { task_id: Int64; channel: PushChannel } & Pick<CountChange, 'target' | 'sent' | 'received'>
-    >(
-      db,
-      findCounts,
-      taskIds.map((taskId) => [appId, taskId]),
-    )
-    return rows.map(({ task_id: taskId, channel, target, sent, received }) => ({
-      appId,
-      taskId,
-      channel,
-      target,
-      sent,
-      received,
-    }))
+    const keys = taskIds.map((taskId) => [appId, taskId])
+    return this.database.bulk<ChannelCounts>(db, findCounts, keys)
   }
 
   /** The task that pushes a message. */
   async findByMessage(db: Queryable, appId: string, msgId: Int64): Promise<StoredPushTask | null> {
     const row = await db
       .selectFrom('push_tasks')
-      .selectAll()
+      .select(columns)
       .where('app_id', '=', appId)
       .where('msg_id', '=', msgId)
       .where(hasMessage)
@@ -242,7 +215,7 @@ export class TaskStore {
   ): Promise<StoredPushTask[]> {
     const rows = await db
       .selectFrom('push_tasks')
-      .selectAll()
+      .select(columns)
       .where('app_id', '=', appId)
       .$if(before !== undefined, (all) => all.where('task_id', '<', before as Int64))
       .orderBy('task_id', 'desc')
@@ -275,16 +248,15 @@ export class TaskStore {
     },
     limit: number,
   ): Promise<TaskKey[]> {
-    const rows = await db
+    return db
       .selectFrom('push_tasks')
-      .select(['app_id', 'task_id'])
+      .select(camelCase(['app_id', 'task_id']))
       .where('created_at', '<', Math.max(madeBefore, ofMessagesBefore))
       .where((eb) => eb.or([eb('created_at', '<', madeBefore), eb('msg_id', '<>', 0)]))
       .where('expires_at', '<', expiredBefore)
       .orderBy('created_at')
       .limit(limit)
       .execute()
-    return rows.map((row) => ({ appId: row.app_id, taskId: row.task_id }))
   }
 
   /** Deletes tasks with their counts. */
@@ -297,36 +269,22 @@ export class TaskStore {
 
 const findTimes: BulkSelect = {
   ...findTasks,
-  columns: `t.task_id as "taskId", t.created_at as "createdAt", t.begins_at as "beginsAt",
-    t.expires_at as "expiresAt", t.devices, t.finished`,
+  columns: camelCaseText(
+    ['task_id', 'created_at', 'begins_at', 'expires_at', 'devices', 'finished'],
+    't',
+  ),
 }
 const deleteTasks: BulkDelete = {
   deleteFrom: 'push_tasks',
-  keys: { app_id: 'text', task_id: 'bigint' },
+  keys: taskKeyColumns,
 }
 const deleteCounts: BulkDelete = { ...deleteTasks, deleteFrom: 'push_task_counts' }
 const findCounts: BulkSelect = {
   table: 'push_task_counts',
-  keys: { app_id: 'text', task_id: 'bigint' },
-  columns: 't.task_id, t.channel, t.target, t.sent, t.received',
+  keys: taskKeyColumns,
+  columns: camelCaseText(pushTaskCountsTable, 't'),
 }
 
-function toTask(row: Selectable<PushTasksTable>): StoredPushTask {
-  return {
-    appId: row.app_id,
-    taskId: row.task_id,
-    msgId: row.msg_id,
-    requestId: row.request_id,
-    content: parseOwnJson(row.content) as TaskContent,
-    state: row.state,
-    page: row.page,
-    pageBatchId: row.page_batch_id,
-    position: row.position,
-    estimatedUsers: row.estimated_users,
-    devices: row.devices,
-    finished: row.finished,
-    beginsAt: row.begins_at,
-    expiresAt: row.expires_at,
-    createdAt: row.created_at,
-  }
+function toTask(row: TaskRow): StoredPushTask {
+  return convert(row, { content: parseOwnJson(row.content) as StoredPushTask['content'] })
 }
