@@ -49,16 +49,16 @@ export interface Schema {
   outbox_heads: OutboxHeadsTable
   outbox_positions: OutboxPositionsTable
   jobs: TableOf<typeof jobsTable>
-  groups: GroupsTable
+  groups: TableOf<typeof groupsTable>
   group_members: GroupMembersTable
   group_mute_gaps: GroupMuteGapsTable
   group_removals: GroupRemovalsTable
-  group_blocks: GroupBlocksTable
-  group_join_requests: GroupJoinRequestsTable
-  group_invitations: GroupInvitationsTable
-  group_invitation_counts: GroupInvitationCountsTable
-  group_announcements: GroupAnnouncementsTable
-  group_files: GroupFilesTable
+  group_blocks: TableOf<typeof groupBlocksTable>
+  group_join_requests: TableOf<typeof groupJoinRequestsTable>
+  group_invitations: TableOf<typeof groupInvitationsTable>
+  group_invitation_counts: TableOf<typeof groupInvitationCountsTable>
+  group_announcements: TableOf<typeof groupAnnouncementsTable>
+  group_files: TableOf<typeof groupFilesTable>
   files: TableOf<typeof filesTable>
   file_usage: TableOf<typeof fileUsageTable>
   file_references: TableOf<typeof fileReferencesTable>
@@ -614,45 +614,45 @@ export const jobsTable = {
   updated_at: bigint,
 }
 
-export interface GroupsTable {
-  app_id: string
-  group_id: Int64
+export const groupsTable = {
+  app_id: text,
+  group_id: int64,
   /** 0 private, 1 public, 2 chatroom, 3 temporary */
-  type: number
+  type: smallint,
   /** 0 normal, 1 dissolved */
-  status: Generated<number>
-  name: string
-  avatar: string
-  description: string
-  ext: Generated<string>
-  owner_id: Int64
-  capacity: Int64
+  status: generated(smallint),
+  name: text,
+  avatar: text,
+  description: text,
+  ext: generated(text),
+  owner_id: int64,
+  capacity: int64,
   /** Rows of group_members; changed under the lock of this row only. */
-  member_count: number
+  member_count: bigint,
   /**
    * Members with a ban_expires_at other than 0, likewise; it includes bans that have ended and are
    * not cleared yet.
    */
-  ban_count: Generated<number>
+  ban_count: generated(bigint),
   /** Rows of group_blocks, likewise. */
-  block_count: Generated<number>
+  block_count: generated(bigint),
   /** Rows of group_join_requests, likewise. */
-  join_request_count: Generated<number>
-  apply_approval: Generated<number>
-  hide_member_info: Generated<number>
-  history_visible: Generated<number>
-  member_invite: Generated<number>
-  member_modify: Generated<number>
-  read_ack: Generated<number>
+  join_request_count: generated(bigint),
+  apply_approval: generated(smallint),
+  hide_member_info: generated(smallint),
+  history_visible: generated(smallint),
+  member_invite: generated(smallint),
+  member_modify: generated(smallint),
+  read_ack: generated(smallint),
   /** Seconds; 0 = no ban, -1 = permanent. */
-  ban_expires_at: Generated<number>
-  created_at: number
-  updated_at: number
-  members_changed_at: number
-  bans_changed_at: Generated<number>
-  blocks_changed_at: Generated<number>
+  ban_expires_at: generated(bigint),
+  created_at: bigint,
+  updated_at: bigint,
+  members_changed_at: bigint,
+  bans_changed_at: generated(bigint),
+  blocks_changed_at: generated(bigint),
   /** Grows by one with every change of the group that has an event for its members. */
-  version: Generated<number>
+  version: generated(bigint),
 }
 
 /** Members, also those of dissolved groups; the marks are as in {@link ConversationsTable}. */
@@ -716,69 +716,69 @@ export interface GroupRemovalsTable {
   ban_expires_at: number
 }
 
-export interface GroupBlocksTable {
-  app_id: string
-  group_id: Int64
-  user_id: Int64
-  created_at: number
+export const groupBlocksTable = {
+  app_id: text,
+  group_id: int64,
+  user_id: int64,
+  created_at: bigint,
 }
 
 /** The latest join request of each user to each group. */
-export interface GroupJoinRequestsTable {
-  app_id: string
-  group_id: Int64
-  applicant_id: Int64
-  reason: string
+export const groupJoinRequestsTable = {
+  app_id: text,
+  group_id: int64,
+  applicant_id: int64,
+  reason: text,
   /** 0 pending, 1 agreed, 2 rejected */
-  status: number
-  created_at: number
-  expires_at: number
-  updated_at: number
+  status: smallint,
+  created_at: bigint,
+  expires_at: bigint,
+  updated_at: bigint,
 }
 
 /** The latest invitation of each user to each group. */
-export interface GroupInvitationsTable {
-  app_id: string
-  group_id: Int64
-  invitee_id: Int64
-  inviter_id: Int64
-  reason: string
+export const groupInvitationsTable = {
+  app_id: text,
+  group_id: int64,
+  invitee_id: int64,
+  inviter_id: int64,
+  reason: text,
   /** 0 pending, 1 agreed, 2 rejected */
-  status: number
-  created_at: number
-  expires_at: number
-  updated_at: number
+  status: smallint,
+  created_at: bigint,
+  expires_at: bigint,
+  updated_at: bigint,
 }
 
 /** The rows of group_invitations of each invitee who has any. */
-export interface GroupInvitationCountsTable {
-  app_id: string
-  user_id: Int64
-  invitations: number
+export const groupInvitationCountsTable = {
+  app_id: text,
+  user_id: int64,
+  invitations: bigint,
 }
 
-export interface GroupAnnouncementsTable {
-  app_id: string
-  group_id: Int64
-  announcement_id: number
-  author_id: Int64
-  title: string
-  content: string
-  created_at: number
+export const groupAnnouncementsTable = {
+  app_id: text,
+  group_id: int64,
+  announcement_id: bigint,
+  author_id: int64,
+  title: text,
+  content: text,
+  created_at: bigint,
 }
 
-export interface GroupFilesTable {
-  app_id: string
-  group_id: Int64
-  file_id: number
-  uploader_id: Int64
-  name: string
+export const groupFilesTable = {
+  app_id: text,
+  group_id: int64,
+  file_id: bigint,
+  uploader_id: int64,
+  name: text,
   /** A decimal number: no column of the embedded database reads back exactly beyond 2^53. */
-  size: string
-  type: string
-  url: string
-  created_at: number
-  updated_at: number
+  size: text,
+  type: text,
+  url: text,
+  created_at: bigint,
+  updated_at: bigint,
 }
 
 /** A complete file of the blob store; the row is written after the last byte. A file never changes. */

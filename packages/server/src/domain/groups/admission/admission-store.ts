@@ -1,13 +1,9 @@
 import { admissionStatus, type Int64 } from '@hermod/protocol'
+import { type Columns, camelCaseText, columnsOf, int64 } from '../../../db/columns.js'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
-import type {
-  BulkDelete,
-  BulkInsert,
-  BulkSelect,
-  BulkUpdate,
-  ColumnType,
-} from '../../../db/dialect/dialect.js'
+import type { BulkDelete, BulkInsert, BulkSelect, BulkUpdate } from '../../../db/dialect/dialect.js'
 import { sql } from '../../../db/kysely.js'
+import { groupJoinRequestsTable } from '../../../db/schema.js'
 import { paddedForPlanCache } from '../../../lib/chunks.js'
 import { compare } from '../../../lib/compare.js'
 import type { UserKey } from '../../users/user-model.js'
@@ -24,34 +20,19 @@ export interface Admission {
   readonly updatedAt: number
 }
 
-/** The shared columns of their rows. */
-export interface AdmissionRow {
-  readonly group_id: Int64
-  readonly reason: string
-  readonly status: number
-  readonly created_at: number
-  readonly expires_at: number
-  readonly updated_at: number
-}
-
+/** The columns that both tables have. */
+const { applicant_id: _, ...sharedColumns } = groupJoinRequestsTable
 /** Columns that an answer sets. */
-const answerColumns = { status: 'smallint', updated_at: 'bigint' } as const
+const answerColumns = columnsOf(sharedColumns, 'status', 'updated_at')
 /** Columns that an end without an answer sets. */
-const closedColumns = { expires_at: 'bigint', updated_at: 'bigint' } as const
+const closedColumns = columnsOf(sharedColumns, 'expires_at', 'updated_at')
 /** Selects the unanswered entries of a group, open or expired. */
-const pendingOfGroup = { app_id: 'text', group_id: 'bigint', status: 'smallint' } as const
-export const admissionColumns = {
-  app_id: 'text',
-  group_id: 'bigint',
-  reason: 'text',
-  ...answerColumns,
-  created_at: 'bigint',
-  expires_at: 'bigint',
-} as const satisfies Record<string, ColumnType>
+const pendingOfGroup = columnsOf(sharedColumns, 'app_id', 'group_id', 'status')
 
 /** A table with one row per user and group. Keys are app, group and user. */
-export interface AdmissionTable<Row extends AdmissionRow, Entry extends Admission> {
+export interface AdmissionTable<Entry extends Admission> {
   readonly name: 'group_invitations' | 'group_join_requests'
+  readonly columns: Columns
   readonly find: BulkSelect
   readonly put: BulkInsert
   /** Sets {@link answerColumns} of one row. */
@@ -70,30 +51,32 @@ export interface AdmissionTable<Row extends AdmissionRow, Entry extends Admissio
   readonly lastChange: BulkSelect
   /** Columns that order rows of the same creation time within a list. */
   readonly ids: readonly ('group_id' | 'applicant_id')[]
-  toEntry(row: Row): Entry
 }
 
 /** Builds the statements that differ only in the table and the user's column. */
 export function admissionStatements(
-  table: AdmissionTable<never, never>['name'],
+  table: AdmissionTable<never>['name'],
+  columns: Columns,
   user: 'invitee_id' | 'applicant_id',
-): Pick<AdmissionTable<never, never>, 'find' | 'answer' | 'close' | 'findPending'> {
-  const keys = { app_id: 'text', group_id: 'bigint', [user]: 'bigint' } as const
+): Pick<AdmissionTable<never>, 'columns' | 'find' | 'answer' | 'close' | 'findPending'> {
+  const keys = { ...columnsOf(sharedColumns, 'app_id', 'group_id'), [user]: int64 }
+  const selected = camelCaseText(columns, 't')
   return {
-    find: { table, keys, columns: 't.*' },
+    columns,
+    find: { table, keys, columns: selected },
     answer: { table, set: answerColumns, keys },
     close: { table, set: closedColumns, keys },
-    findPending: { table, keys: pendingOfGroup, columns: 't.*' },
+    findPending: { table, keys: pendingOfGroup, columns: selected },
   }
 }
 
 /**
  * The latest row of each user and group, with the rules that join requests and invitations share.
  */
-export abstract class AdmissionStore<Row extends AdmissionRow, Entry extends Admission> {
+export abstract class AdmissionStore<Entry extends Admission> {
   constructor(
     protected readonly database: Database,
-    private readonly table: AdmissionTable<Row, Entry>,
+    private readonly table: AdmissionTable<Entry>,
   ) {}
 
   async find(db: Queryable, group: GroupKey, userId: Int64): Promise<Entry | null> {
@@ -134,8 +117,8 @@ export abstract class AdmissionStore<Row extends AdmissionRow, Entry extends Adm
     const keys = [...groupIds]
       .sort(compare)
       .map((groupId) => [appId, groupId, admissionStatus.pending])
-    const rows = await this.database.bulk<Row>(tx, this.table.findPending, keys)
-    await this.#close(tx, appId, rows.map(this.table.toEntry), now)
+    const entries = await this.database.bulk<Entry>(tx, this.table.findPending, keys)
+    await this.#close(tx, appId, entries, now)
   }
 
   async #close(tx: Tx, appId: string, entries: readonly Entry[], now: number): Promise<Int64[]> {
@@ -174,8 +157,7 @@ export abstract class AdmissionStore<Row extends AdmissionRow, Entry extends Adm
 
   /** @param keys app, group and user */
   protected async findRows(db: Queryable, keys: readonly unknown[][]): Promise<Entry[]> {
-    const rows = await this.database.bulk<Row>(db, this.table.find, keys)
-    return rows.map(this.table.toEntry)
+    return this.database.bulk<Entry>(db, this.table.find, keys)
   }
 
   /**
@@ -196,7 +178,7 @@ export abstract class AdmissionStore<Row extends AdmissionRow, Entry extends Adm
     ownerIds: readonly Int64[],
     { before, limit }: StorePage,
   ): Promise<Entry[]> {
-    const { name, owner, ids, toEntry } = this.table
+    const { name, owner, ids } = this.table
     if (ownerIds.length === 0) return []
     const isOne = ownerIds.length === 1
     const columns = ['created_at', ...ids]
@@ -209,10 +191,11 @@ export abstract class AdmissionStore<Row extends AdmissionRow, Entry extends Adm
     const isListed = isOne
       ? sql`${sql.ref(owner)} + 0 = ${ownerIds[0]}`
       : sql`${sql.ref(owner)} in (${sql.join(paddedForPlanCache(ownerIds))})`
-    const { rows } = await sql<Row>`select * from ${sql.table(name)}
+    const { rows } =
+      await sql<Entry>`select ${sql.raw(camelCaseText(this.table.columns))} from ${sql.table(name)}
       where app_id = ${appId} and ${isListed} ${position ?? sql``}
       order by ${sql.join(newestFirst)} limit ${limit}`.execute(db)
-    return rows.map(toEntry)
+    return rows
   }
 }
 

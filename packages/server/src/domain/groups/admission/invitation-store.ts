@@ -1,16 +1,21 @@
 import { admissionStatus, type Int64 } from '@hermod/protocol'
+import { camelCaseText, columnsOf } from '../../../db/columns.js'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import type { BulkDelete, BulkInsert, BulkSelect } from '../../../db/dialect/dialect.js'
 import { rowOf } from '../../../db/rows.js'
+import {
+  groupInvitationCountsTable,
+  groupInvitationsTable,
+  userSettingsTable,
+  usersTable,
+} from '../../../db/schema.js'
 import { compare } from '../../../lib/compare.js'
 import type { StoredSettings, UserKey } from '../../users/user-model.js'
 import { type GroupKey, keysIn } from '../core/group-model.js'
 import {
   type Admission,
-  type AdmissionRow,
   AdmissionStore,
   type AdmissionTable,
-  admissionColumns,
   admissionStatements,
 } from './admission-store.js'
 import { isAdmissionOpen, type StorePage } from './group-admission.js'
@@ -31,102 +36,62 @@ export interface NewInvitation {
 /** The columns of user_settings by which a user decides on additions. */
 export type AdditionSettings = Pick<StoredSettings, 'group_confirm' | 'stranger_chat'>
 
-interface InvitationRow extends AdmissionRow {
-  readonly invitee_id: Int64
-  readonly inviter_id: Int64
-}
-
-const invitationKey = { app_id: 'text', group_id: 'bigint', invitee_id: 'bigint' } as const
-const invitationColumns = {
-  ...admissionColumns,
-  invitee_id: 'bigint',
-  inviter_id: 'bigint',
-} as const
 const putInvitations: BulkInsert = {
   table: 'group_invitations',
-  columns: invitationColumns,
+  columns: groupInvitationsTable,
   conflict: `on conflict (app_id, group_id, invitee_id) do update set inviter_id = excluded.inviter_id, reason = excluded.reason,
     status = excluded.status, created_at = excluded.created_at, expires_at = excluded.expires_at, updated_at = excluded.updated_at`,
 }
 const eraseReceived: BulkDelete = {
   deleteFrom: 'group_invitations',
-  keys: { app_id: 'text', invitee_id: 'bigint' },
+  keys: columnsOf(groupInvitationsTable, 'app_id', 'invitee_id'),
 }
 /** Locks invitations; a transaction that deletes them waits. */
 const lockInvitations: BulkSelect = {
   table: 'group_invitations',
-  keys: invitationKey,
-  columns: 't.invitee_id',
+  keys: columnsOf(groupInvitationsTable, 'app_id', 'group_id', 'invitee_id'),
+  columns: camelCaseText(['invitee_id'], 't'),
   lock: 'for update',
 }
-const countColumns = { app_id: 'text', user_id: 'bigint', invitations: 'bigint' } as const
 const addToCounts: BulkInsert = {
   table: 'group_invitation_counts',
-  columns: countColumns,
+  columns: groupInvitationCountsTable,
   conflict:
     'on conflict (app_id, user_id) do update set invitations = t.invitations + excluded.invitations',
 }
 const eraseCount: BulkDelete = {
   deleteFrom: 'group_invitation_counts',
-  keys: { app_id: 'text', user_id: 'bigint' },
+  keys: columnsOf(groupInvitationCountsTable, 'app_id', 'user_id'),
 }
 /** Exported for the test of its query plan. */
 export const findLastInvitationChange: BulkSelect = {
   table: 'users',
-  keys: { app_id: 'text', user_id: 'bigint' },
+  keys: columnsOf(usersTable, 'app_id', 'user_id'),
   columns: `(select max(i.updated_at) from group_invitations i
     where i.app_id = t.app_id and i.invitee_id = t.user_id) as changed_at`,
 }
 const findAdditionSettings: BulkSelect = {
   table: 'user_settings',
-  keys: { app_id: 'text', user_id: 'bigint' },
+  keys: columnsOf(userSettingsTable, 'app_id', 'user_id'),
   columns: 'user_id, group_confirm, stranger_chat',
 }
 
-const invitations: AdmissionTable<InvitationRow, Invitation> = {
+const invitations: AdmissionTable<Invitation> = {
   name: 'group_invitations',
-  ...admissionStatements('group_invitations', 'invitee_id'),
+  ...admissionStatements('group_invitations', groupInvitationsTable, 'invitee_id'),
   put: putInvitations,
   userOf: ({ inviteeId }) => inviteeId,
   erase: [eraseReceived, eraseCount],
   owner: 'invitee_id',
   lastChange: findLastInvitationChange,
   ids: ['group_id'],
-  toEntry: (row) => ({
-    groupId: row.group_id,
-    inviteeId: row.invitee_id,
-    inviterId: row.inviter_id,
-    reason: row.reason,
-    status: row.status,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-    updatedAt: row.updated_at,
-  }),
 }
 
-const invitationRow = rowOf(
-  invitationColumns,
-  ({ appId, groupId }: GroupKey, inviteeId: Int64, invitation: NewInvitation) => ({
-    app_id: appId,
-    group_id: groupId,
-    reason: invitation.reason,
-    status: admissionStatus.pending,
-    updated_at: invitation.createdAt,
-    created_at: invitation.createdAt,
-    expires_at: invitation.expiresAt,
-    invitee_id: inviteeId,
-    inviter_id: invitation.inviterId,
-  }),
-)
-
-const countRow = rowOf(countColumns, (appId: string, userId: Int64, invitations: number) => ({
-  app_id: appId,
-  user_id: userId,
-  invitations,
-}))
+const invitationRow = rowOf(groupInvitationsTable)
+const countRow = rowOf(groupInvitationCountsTable)
 
 /** The latest invitation of each user to each group, and the number that each user has received. */
-export class InvitationStore extends AdmissionStore<InvitationRow, Invitation> {
+export class InvitationStore extends AdmissionStore<Invitation> {
   constructor(database: Database) {
     super(database, invitations)
   }
@@ -142,15 +107,20 @@ export class InvitationStore extends AdmissionStore<InvitationRow, Invitation> {
     invitation: NewInvitation,
   ): Promise<void> {
     const sorted = [...userIds].sort(compare)
-    const known = await this.database.bulk<{ invitee_id: Int64 }>(
+    const entry = {
+      ...{ appId: group.appId, groupId: group.groupId, ...invitation },
+      status: admissionStatus.pending,
+      updatedAt: invitation.createdAt,
+    }
+    const known = await this.database.bulk<{ inviteeId: Int64 }>(
       tx,
       lockInvitations,
       keysIn(group, sorted),
     )
-    const knownIds = new Set(known.map((row) => row.invitee_id))
+    const knownIds = new Set(known.map((row) => row.inviteeId))
     await this.putRows(
       tx,
-      sorted.map((userId) => invitationRow(group, userId, invitation)),
+      sorted.map((inviteeId) => invitationRow({ ...entry, inviteeId })),
     )
     const added = sorted.filter((userId) => !knownIds.has(userId))
     await this.#count(tx, group.appId, new Map(added.map((userId) => [userId, 1])))
@@ -238,7 +208,7 @@ export class InvitationStore extends AdmissionStore<InvitationRow, Invitation> {
   async #count(tx: Tx, appId: string, added: ReadonlyMap<Int64, number>): Promise<void> {
     const rows = [...added]
       .sort(([a], [b]) => compare(a, b))
-      .map(([userId, invitations]) => countRow(appId, userId, invitations))
+      .map(([userId, invitations]) => countRow({ appId, userId, invitations }))
     await this.database.bulk(tx, addToCounts, rows)
   }
 }

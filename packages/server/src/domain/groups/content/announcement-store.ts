@@ -1,9 +1,11 @@
 import type { Int64 } from '@hermod/protocol'
+import { camelCase, snakeCase } from '../../../db/columns.js'
 import type { Queryable, Tx } from '../../../db/database.js'
-import type { Selectable } from '../../../db/kysely.js'
-import type { GroupAnnouncementsTable } from '../../../db/schema.js'
+import { groupAnnouncementsTable } from '../../../db/schema.js'
 import type { GroupAnnouncement, GroupKey } from '../core/group-model.js'
 import { isGroup } from '../core/group-store.js'
+
+const columns = camelCase(groupAnnouncementsTable)
 
 /** Announcements of groups; their IDs grow in the order of publication. */
 export class AnnouncementStore {
@@ -14,33 +16,32 @@ export class AnnouncementStore {
   ): Promise<GroupAnnouncement | null> {
     const found = db
       .selectFrom('group_announcements')
-      .selectAll()
+      .select(columns)
       .where(isGroup(group))
       .where('announcement_id', '=', announcementId as number)
     const row = await found.executeTakeFirst()
-    return row ? toAnnouncement(row) : null
+    return row ?? null
   }
 
   async findLast(db: Queryable, group: GroupKey): Promise<GroupAnnouncement | null> {
     const found = db
       .selectFrom('group_announcements')
-      .selectAll()
+      .select(columns)
       .where(isGroup(group))
       .orderBy('announcement_id', 'desc')
       .limit(1)
     const row = await found.executeTakeFirst()
-    return row ? toAnnouncement(row) : null
+    return row ?? null
   }
 
   /** Lists oldest first. */
   async list(db: Queryable, group: GroupKey): Promise<GroupAnnouncement[]> {
-    const rows = await db
+    return db
       .selectFrom('group_announcements')
-      .selectAll()
+      .select(columns)
       .where(isGroup(group))
       .orderBy('announcement_id')
       .execute()
-    return rows.map(toAnnouncement)
   }
 
   async insert(
@@ -48,19 +49,8 @@ export class AnnouncementStore {
     { appId, groupId }: GroupKey,
     announcement: Omit<GroupAnnouncement, 'groupId'>,
   ): Promise<void> {
-    const { announcementId, authorId, title, content, createdAt } = announcement
-    await tx
-      .insertInto('group_announcements')
-      .values({
-        app_id: appId,
-        group_id: groupId,
-        announcement_id: announcementId,
-        author_id: authorId,
-        title,
-        content,
-        created_at: createdAt,
-      })
-      .execute()
+    const row = snakeCase(groupAnnouncementsTable, { ...announcement, appId, groupId })
+    await tx.insertInto('group_announcements').values(row).execute()
   }
 
   /** Deletes all but the newest `kept` announcements. */
@@ -85,16 +75,5 @@ export class AnnouncementStore {
       .where(isGroup(group))
       .where('announcement_id', '=', announcementId)
       .execute()
-  }
-}
-
-function toAnnouncement(row: Selectable<GroupAnnouncementsTable>): GroupAnnouncement {
-  return {
-    groupId: row.group_id,
-    announcementId: row.announcement_id,
-    authorId: row.author_id,
-    title: row.title,
-    content: row.content,
-    createdAt: row.created_at,
   }
 }

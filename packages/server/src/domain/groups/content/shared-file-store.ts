@@ -1,11 +1,13 @@
 import type { Int64 } from '@hermod/protocol'
+import { camelCase, convert, snakeCase, type TableRow } from '../../../db/columns.js'
 import type { Queryable, Tx } from '../../../db/database.js'
-import type { Selectable } from '../../../db/kysely.js'
-import type { GroupFilesTable } from '../../../db/schema.js'
+import { groupFilesTable } from '../../../db/schema.js'
 import { paddedForPlanCache } from '../../../lib/chunks.js'
 import { toInt64 } from '../../../lib/ids/int64.js'
 import type { GroupFile, GroupKey } from '../core/group-model.js'
 import { isGroup } from '../core/group-store.js'
+
+const columns = camelCase(groupFilesTable)
 
 /** Metadata of the files that are shared in groups. */
 export class SharedFileStore {
@@ -18,18 +20,18 @@ export class SharedFileStore {
     if (fileIds.length === 0) return new Map()
     const rows = await db
       .selectFrom('group_files')
-      .selectAll()
+      .select(columns)
       .where(isGroup(group))
       .where('file_id', 'in', paddedForPlanCache(fileIds) as number[])
       .execute()
-    return new Map(rows.map((row) => [row.file_id, toSharedFile(row)]))
+    return new Map(rows.map((row) => [row.fileId, toSharedFile(row)]))
   }
 
   /** Lists oldest first. */
   async list(db: Queryable, group: GroupKey): Promise<GroupFile[]> {
     const rows = await db
       .selectFrom('group_files')
-      .selectAll()
+      .select(columns)
       .where(isGroup(group))
       .orderBy('file_id')
       .execute()
@@ -45,22 +47,8 @@ export class SharedFileStore {
   }
 
   async insert(tx: Tx, { appId, groupId }: GroupKey, file: GroupFile): Promise<void> {
-    const { fileId, uploaderId, name, size, type, url, createdAt, updatedAt } = file
-    await tx
-      .insertInto('group_files')
-      .values({
-        app_id: appId,
-        group_id: groupId,
-        file_id: fileId,
-        uploader_id: uploaderId,
-        name,
-        size: `${size}`,
-        type,
-        url,
-        created_at: createdAt,
-        updated_at: updatedAt,
-      })
-      .execute()
+    const row = snakeCase(groupFilesTable, { ...file, appId, groupId, size: `${file.size}` })
+    await tx.insertInto('group_files').values(row).execute()
   }
 
   async rename(tx: Tx, group: GroupKey, fileId: number, name: string, now: number): Promise<void> {
@@ -82,16 +70,6 @@ export class SharedFileStore {
   }
 }
 
-function toSharedFile(row: Selectable<GroupFilesTable>): GroupFile {
-  return {
-    groupId: row.group_id,
-    fileId: row.file_id,
-    uploaderId: row.uploader_id,
-    name: row.name,
-    size: toInt64(row.size),
-    type: row.type,
-    url: row.url,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  }
+function toSharedFile(row: TableRow<typeof groupFilesTable>): GroupFile {
+  return convert(row, { size: toInt64(row.size) })
 }

@@ -1,18 +1,21 @@
 import { groupStatus, groupType, type Int64 } from '@hermod/protocol'
+import { camelCase, camelCaseText, columnsOf, convert, type TableRow } from '../../../db/columns.js'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import type { BulkSelect, BulkUpdate } from '../../../db/dialect/dialect.js'
-import { type Insertable, type Selectable, sql, type Updateable } from '../../../db/kysely.js'
+import { type Insertable, sql, type Updateable } from '../../../db/kysely.js'
 import { lockForUpdate } from '../../../db/locking.js'
 import type { LastStatement } from '../../../db/procedure.js'
-import type { GroupsTable } from '../../../db/schema.js'
+import { groupsTable, type Schema } from '../../../db/schema.js'
 import { chunksOf, paddedForPlanCache } from '../../../lib/chunks.js'
 import type { Invalidates } from '../../../lib/invalidated-cache.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { VersionedGroup } from './group-events.js'
 import type { Group, GroupKey, GroupList } from './group-model.js'
 
+type GroupRow = TableRow<typeof groupsTable>
+
 export type GroupChanges = Omit<
-  Updateable<GroupsTable>,
+  Updateable<Schema['groups']>,
   'app_id' | 'group_id' | (typeof countColumns)[GroupCount]
 >
 
@@ -24,29 +27,31 @@ const countColumns = {
   bans: 'ban_count',
   blocks: 'block_count',
   joinRequests: 'join_request_count',
-} as const satisfies Record<GroupCount, keyof GroupsTable>
+} as const satisfies Record<GroupCount, keyof Schema['groups']>
 
 const versionColumns = {
   members: 'members_changed_at',
   bans: 'bans_changed_at',
   blocks: 'blocks_changed_at',
-} as const satisfies Record<GroupList, keyof GroupsTable>
+} as const satisfies Record<GroupList, keyof Schema['groups']>
 
 const groupsPerStatement = 500
 
 /** Written as a literal, since partial indexes on normal groups do not serve a parameter. */
 const isNormal = sql<boolean>`status = ${sql.lit(groupStatus.normal)}`
 
+const columns = camelCase(groupsTable)
+const groupKey = columnsOf(groupsTable, 'app_id', 'group_id')
 const findGroups: BulkSelect = {
   table: 'groups',
-  keys: { app_id: 'text', group_id: 'bigint' },
-  columns: 't.*',
+  keys: groupKey,
+  columns: camelCaseText(groupsTable, 't'),
 }
 const lockGroups: BulkSelect = { ...findGroups, lock: 'for update' }
 const setVersions: BulkUpdate = {
   table: 'groups',
-  set: { version: 'bigint' },
-  keys: { app_id: 'text', group_id: 'bigint' },
+  set: columnsOf(groupsTable, 'version'),
+  keys: groupKey,
 }
 
 /** Rows of groups. */
@@ -58,10 +63,10 @@ export class GroupStore {
   constructor(database: Database, cache: Invalidates<GroupKey>) {
     this.#database = database
     this.#cache = cache
-    this.#find = database.prepared<GroupKey, Selectable<GroupsTable>>((db, param) =>
+    this.#find = database.prepared<GroupKey, GroupRow>((db, param) =>
       db
         .selectFrom('groups')
-        .selectAll()
+        .select(columns)
         .where('app_id', '=', param('appId'))
         .where('group_id', '=', param('groupId')),
     )
@@ -75,9 +80,7 @@ export class GroupStore {
 
   /** Locks the group: every other change of it waits until the transaction ends. */
   async lockForUpdate(tx: Tx, { appId, groupId }: GroupKey): Promise<Group | null> {
-    const rows = await this.#database.bulk<Selectable<GroupsTable>>(tx, lockGroups, [
-      [appId, groupId],
-    ])
+    const rows = await this.#database.bulk<GroupRow>(tx, lockGroups, [[appId, groupId]])
     return rows[0] ? toGroup(rows[0]) : null
   }
 
@@ -87,12 +90,12 @@ export class GroupStore {
     appId: string,
     groupIds: readonly Int64[],
   ): Promise<Map<Int64, Group>> {
-    const rows = await this.#database.bulk<Selectable<GroupsTable>>(
+    const rows = await this.#database.bulk<GroupRow>(
       db,
       findGroups,
       groupIds.map((groupId) => [appId, groupId]),
     )
-    return new Map(rows.map((row) => [row.group_id, toGroup(row)]))
+    return new Map(rows.map((row) => [row.groupId, toGroup(row)]))
   }
 
   /** Lists newest first, without dissolved groups. */
@@ -122,7 +125,7 @@ export class GroupStore {
     return Number((await found.executeTakeFirstOrThrow()).count)
   }
 
-  async insert(tx: Tx, group: Insertable<GroupsTable>): Promise<void> {
+  async insert(tx: Tx, group: Insertable<Schema['groups']>): Promise<void> {
     await tx.insertInto('groups').values(group).execute()
   }
 
@@ -158,7 +161,7 @@ export class GroupStore {
       .where('applicant_id', '=', userId)
     const found = tx
       .selectFrom('groups')
-      .selectAll()
+      .select(columns)
       .where('app_id', '=', appId)
       .where(
         'group_id',
@@ -290,38 +293,19 @@ export function isGroup({ appId, groupId }: { readonly appId: string; readonly g
   return sql<boolean>`app_id = ${appId} and group_id = ${groupId}`
 }
 
-/** Converts a row to a group. */
-export function toGroup(row: Selectable<GroupsTable>): Group {
-  return {
-    appId: row.app_id,
-    groupId: row.group_id,
-    type: row.type,
-    status: row.status,
-    name: row.name,
-    avatar: row.avatar,
-    description: row.description,
-    ext: row.ext,
-    ownerId: row.owner_id,
-    capacity: row.capacity,
-    memberCount: row.member_count,
-    blockCount: row.block_count,
-    joinRequestCount: row.join_request_count,
-    applyApproval: row.apply_approval,
+function toGroup(row: GroupRow): Group {
+  return convert(row, {
     flags: {
-      hide_member_info: row.hide_member_info === 1,
-      history_visible: row.history_visible === 1,
-      member_invite: row.member_invite === 1,
-      member_modify: row.member_modify === 1,
-      read_ack: row.read_ack === 1,
+      hide_member_info: row.hideMemberInfo === 1,
+      history_visible: row.historyVisible === 1,
+      member_invite: row.memberInvite === 1,
+      member_modify: row.memberModify === 1,
+      read_ack: row.readAck === 1,
     },
-    banExpiresAt: row.ban_expires_at,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    version: row.version,
     versions: {
-      members: row.members_changed_at,
-      bans: row.bans_changed_at,
-      blocks: row.blocks_changed_at,
+      members: row.membersChangedAt,
+      bans: row.bansChangedAt,
+      blocks: row.blocksChangedAt,
     },
-  }
+  })
 }

@@ -1,6 +1,8 @@
 import type { Int64 } from '@hermod/protocol'
+import { camelCase, camelCaseText, columnsOf } from '../../../db/columns.js'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import type { BulkDelete, BulkSelect } from '../../../db/dialect/dialect.js'
+import { groupBlocksTable } from '../../../db/schema.js'
 import type { UserKey } from '../../users/user-model.js'
 import { type GroupKey, keysIn } from '../core/group-model.js'
 import { isGroup } from '../core/group-store.js'
@@ -12,8 +14,12 @@ export interface Block {
   readonly createdAt: number
 }
 
-const blockKey = { app_id: 'text', group_id: 'bigint', user_id: 'bigint' } as const
-const findBlocks: BulkSelect = { table: 'group_blocks', keys: blockKey, columns: 'user_id' }
+const blockKey = columnsOf(groupBlocksTable, 'app_id', 'group_id', 'user_id')
+const findBlocks: BulkSelect = {
+  table: 'group_blocks',
+  keys: blockKey,
+  columns: camelCaseText(['user_id']),
+}
 const deleteBlocks: BulkDelete = {
   deleteFrom: 'group_blocks',
   keys: blockKey,
@@ -45,12 +51,8 @@ export class BlockStore {
 
   /** Returns those of the users who are on the block list. */
   async findMany(db: Queryable, group: GroupKey, userIds: readonly Int64[]): Promise<Set<Int64>> {
-    const rows = await this.database.bulk<{ user_id: Int64 }>(
-      db,
-      findBlocks,
-      keysIn(group, userIds),
-    )
-    return new Set(rows.map((row) => row.user_id))
+    const rows = await this.database.bulk<{ userId: Int64 }>(db, findBlocks, keysIn(group, userIds))
+    return new Set(rows.map((row) => row.userId))
   }
 
   async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {
@@ -67,14 +69,13 @@ export class BlockStore {
     group: GroupKey,
     { afterId, limit }: MemberListRange,
   ): Promise<Block[]> {
-    const rows = await db
+    return db
       .selectFrom('group_blocks')
-      .select(['user_id', 'created_at'])
+      .select(camelCase(['user_id', 'created_at']))
       .where(isGroup(group))
       .where('user_id', '>', afterId)
       .orderBy('user_id')
       .limit(limit)
       .execute()
-    return rows.map((row) => ({ userId: row.user_id, createdAt: row.created_at }))
   }
 }
