@@ -22,7 +22,7 @@ export interface Schema {
   operator_tokens: OperatorTokensTable
   users: TableOf<typeof usersTable>
   user_badges: TableOf<typeof userBadgesTable>
-  user_counts: UserCountsTable
+  user_counts: TableOf<typeof userCountsTable>
   user_settings: TableOf<typeof userSettingsTable>
   user_tokens: TableOf<typeof userTokensTable>
   login_networks: LoginNetworksTable
@@ -71,7 +71,7 @@ export interface Schema {
   webhook_endpoints: TableOf<typeof webhookEndpointsTable>
   webhook_events: TableOf<typeof webhookEventsTable>
   webhook_attempts: TableOf<typeof webhookAttemptsTable>
-  event_consumers: EventConsumersTable
+  event_consumers: TableOf<typeof eventConsumersTable>
   user_changes: UserChangesTable
   leases: LeasesTable
 }
@@ -156,11 +156,11 @@ export const userBadgesTable = {
  * or broadcasts locks the row as late as possible. That orders them: each broadcast is for the
  * users who were counted before it.
  */
-export interface UserCountsTable {
-  app_id: string
-  users: number
+export const userCountsTable = {
+  app_id: text,
+  users: bigint,
   /** The message ID of the last broadcast; it strictly grows over all senders. 0 = none */
-  last_broadcast_id: Generated<number>
+  last_broadcast_id: generated(bigint),
 }
 
 /** One row per user who ever changed a setting; without it everything is false, 0 or '' (rule D7). */
@@ -993,12 +993,12 @@ export const webhookAttemptsTable = {
 }
 
 /** Readers of the log with a stored position. */
-export interface EventConsumersTable {
-  app_id: string
-  name: string
-  position: number
+export const eventConsumersTable = {
+  app_id: text,
+  name: text,
+  position: bigint,
   /** The number of events of the row after the position that were read. */
-  place: number
-  used_at: number
-  created_at: number
+  place: integer,
+  used_at: bigint,
+  created_at: bigint,
 }

@@ -1,5 +1,7 @@
+import { camelCase } from '../../db/columns.js'
 import type { Queryable, StatementTx, Tx } from '../../db/database.js'
 import { sql } from '../../db/kysely.js'
+import { eventConsumersTable } from '../../db/schema.js'
 import type { LogPlace } from './event-cursor.js'
 
 /** A reader of the log with a stored place; times in ms. */
@@ -13,14 +15,7 @@ export interface EventConsumer extends LogPlace {
 /** Key of a consumer's row. */
 export type ConsumerKey = Pick<EventConsumer, 'appId' | 'name'>
 
-const columns = [
-  'app_id as appId',
-  'name',
-  'position',
-  'place',
-  'used_at as usedAt',
-  'created_at as createdAt',
-] as const
+const columns = camelCase(eventConsumersTable)
 
 /** Named consumers of the log. */
 export class ConsumerStore {

@@ -1,4 +1,5 @@
 import { type Int64, pushDeliveryState } from '@hermod/protocol'
+import { camelCase } from '../../../db/columns.js'
 import type { Database, Prepared, PreparedPage, Queryable } from '../../../db/database.js'
 import { type RawBuilder, sql } from '../../../db/kysely.js'
 import type { DeliveryKey } from '../deliveries/delivery-model.js'
@@ -61,8 +62,8 @@ export class ReadMessageStore {
         .innerJoin('push_deliveries as d', (join) =>
           join.onRef('d.app_id', '=', 't.app_id').onRef('d.task_id', '=', 't.task_id'),
         )
-        .select(['d.app_id as appId', 'd.task_id as taskId', 'd.user_id as userId'])
-        .select(['d.device_sn as deviceSn', 't.msg_id as msgId'])
+        .select(camelCase(['app_id', 'task_id', 'user_id', 'device_sn'], 'd'))
+        .select(camelCase(['msg_id'], 't'))
         .where('d.user_id', '=', param('userId'))
         .where(isOpen),
     )
@@ -72,8 +73,8 @@ export class ReadMessageStore {
         .innerJoin('push_tasks as t', (join) =>
           join.onRef('t.app_id', '=', 'd.app_id').onRef('t.task_id', '=', 'd.task_id'),
         )
-        .select(['d.app_id as appId', 'd.task_id as taskId', 'd.user_id as userId'])
-        .select(['d.device_sn as deviceSn', 't.msg_id as msgId'])
+        .select(camelCase(['app_id', 'task_id', 'user_id', 'device_sn'], 'd'))
+        .select(camelCase(['msg_id'], 't'))
         .where('d.app_id', '=', param('appId'))
         .where('d.user_id', '=', param('userId'))
         .where(isOpen)

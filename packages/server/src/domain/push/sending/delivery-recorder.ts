@@ -59,11 +59,8 @@ export class DeliveryRecorder {
       else left.set(deliveryName(result.delivery), until)
     }
     if (news.length > 0) {
-      const input = {
-        appId,
-        results: news.sort((a, b) => compareDeliveries(a.delivery, b.delivery)),
-      }
-      const recorded = new Set(await database.procedure(recordResults, input, null))
+      const sorted = news.sort((a, b) => compareDeliveries(a.delivery, b.delivery))
+      const recorded = new Set(await database.procedure(recordResults, sorted, null))
       const isRecorded = ({ delivery }: Result) => recorded.has(deliveryName(delivery))
       await this.#noteCertificates(appId, results.filter(isRecorded), now)
     }

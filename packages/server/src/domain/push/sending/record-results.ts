@@ -36,22 +36,16 @@ export interface RecordedResult extends DeliveryProgress {
   readonly paused: PausedBinding | null
 }
 
-export interface RecordInput {
-  readonly appId: string
-  /** In the order of the keys of their deliveries. */
-  readonly results: readonly RecordedResult[]
-}
-
 /**
  * Records the results of deliveries that are as they were read, with the tokens, counts and
  * progress of tasks that follow. Of two runs that tried the same delivery one is recorded, so that
- * nothing counts twice.
+ * nothing counts twice. The input has the order of the keys of the deliveries.
  * @returns the names of the deliveries that were recorded, see {@link deliveryName}
  */
-export const recordResults: Procedure<RecordInput, readonly string[]> = {
+export const recordResults: Procedure<readonly RecordedResult[], readonly string[]> = {
   module: import.meta.url,
   name: 'recordResults',
-  async run(context, { appId, results }) {
+  async run(context, results) {
     const keys = results.map(({ delivery }) => deliveryKeyRow(delivery))
     const locked = await context.run<LockedProgress>(lockProgress, keys)
     const current = new Map(locked.map((row) => [deliveryName(row), row]))

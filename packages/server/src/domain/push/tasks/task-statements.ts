@@ -7,7 +7,7 @@ import { rowOf } from '../../../db/rows.js'
 import { pushTaskCountsTable, pushTasksTable } from '../../../db/schema.js'
 import { compare } from '../../../lib/compare.js'
 import { groupBy } from '../../../lib/group-by.js'
-import type { StoredPushTask, TaskKey } from './task-model.js'
+import type { TaskKey } from './task-model.js'
 
 /** An addition to the counts of a task on one channel. */
 export interface CountChange extends TaskKey {

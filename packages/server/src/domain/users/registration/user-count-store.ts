@@ -1,3 +1,4 @@
+import { camelCase } from '../../../db/columns.js'
 import type { Queryable, Tx } from '../../../db/database.js'
 import { sql } from '../../../db/kysely.js'
 import type { Invalidates } from '../../../lib/invalidated-cache.js'
@@ -18,7 +19,7 @@ export class UserCountStore {
   async find(db: Queryable, appId: string): Promise<UserCount> {
     const row = await db
       .selectFrom('user_counts')
-      .select(['users', 'last_broadcast_id as lastBroadcastId'])
+      .select(camelCase(['users', 'last_broadcast_id']))
       .where('app_id', '=', appId)
       .executeTakeFirst()
     return row ?? { users: 0, lastBroadcastId: 0 }
@@ -36,7 +37,7 @@ export class UserCountStore {
       .onConflict((conflict) =>
         conflict.column('app_id').doUpdateSet({ users: sql`user_counts.users + excluded.users` }),
       )
-      .returning(['users', 'last_broadcast_id as lastBroadcastId'])
+      .returning(camelCase(['users', 'last_broadcast_id']))
       .executeTakeFirstOrThrow()
   }
 
