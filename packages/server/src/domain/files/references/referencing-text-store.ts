@@ -1,8 +1,9 @@
 import { fileReferenceKind, groupStatus, type Int64, systemUserId } from '@hermod/protocol'
-import { camelCase, camelCaseText } from '../../../db/columns.js'
+import { camelCase, camelCaseText, columnsOf } from '../../../db/columns.js'
 import type { Database, PreparedPage, Queryable } from '../../../db/database.js'
 import type { BulkSelect } from '../../../db/dialect/dialect.js'
 import { sql } from '../../../db/kysely.js'
+import { groupFilesTable, groupsTable, usersTable } from '../../../db/schema.js'
 import { readAppSettings } from '../../apps/app-settings.js'
 import {
   attachmentMayReferToFiles,
@@ -46,17 +47,17 @@ const findMessages: BulkSelect = {
 }
 const findUsers: BulkSelect = {
   table: 'users',
-  keys: { app_id: 'text', user_id: 'bigint' },
+  keys: columnsOf(usersTable, 'app_id', 'user_id'),
   columns: camelCaseText(['user_id', 'avatar'], 't'),
 }
 const findGroups: BulkSelect = {
   table: 'groups',
-  keys: { app_id: 'text', group_id: 'bigint' },
+  keys: columnsOf(groupsTable, 'app_id', 'group_id'),
   columns: camelCaseText(['group_id', 'avatar', 'status'], 't'),
 }
 const findSharedFiles: BulkSelect = {
   table: 'group_files',
-  keys: { app_id: 'text', group_id: 'bigint', file_id: 'bigint' },
+  keys: columnsOf(groupFilesTable, 'app_id', 'group_id', 'file_id'),
   columns: `${camelCaseText(['group_id', 'file_id', 'url'], 't')},
     (select g.status from groups g where g.app_id = t.app_id and g.group_id = t.group_id) as status`,
 }
