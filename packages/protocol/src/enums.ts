@@ -459,6 +459,9 @@ export const keySources = ['file', 'settings'] as const
  */
 export const systemUserId = 0
 
+/** Stands for all users in the key of a broadcast stream; no user has this ID. */
+export const broadcastUserId = -1
+
 /** Forms of the body of webhooks. */
 export const webhookFormats = ['standard', 'callback'] as const
 

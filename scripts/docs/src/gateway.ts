@@ -14,8 +14,12 @@ import {
   sessionOpenOp,
 } from '@hermod/protocol/gateway'
 import { nestedFields, type ReferenceField } from '@hermod/protocol/openapi'
-import { audiences, type EventAudience } from '@hermod/server/dist/outbox/rows/audience.js'
-import { eventsOfUserChange } from '@hermod/server/dist/outbox/user-changes.js'
+import {
+  type EventAudience,
+  eventDefinitions,
+  eventKinds,
+  type UserChangeName,
+} from '@hermod/protocol/events'
 import { code, fieldRows, markdownPage, markdownTable } from './render.js'
 
 export function renderGateway(document: AsyncApiDocument): string {
@@ -45,7 +49,7 @@ export function renderGateway(document: AsyncApiDocument): string {
       Object.entries(meaningsOf(userChangeKind)).map(([kind, meaning]) => [
         kind,
         meaning,
-        eventsOfUserChange(Number(kind)).map(code).join(', '),
+        eventsThatChange(Number(kind)).map(code).join(', '),
       ]),
     ),
     '## Close codes',
@@ -74,7 +78,18 @@ const receivers: Readonly<Record<EventAudience | 'transient', string>> = {
 }
 
 function audienceOf(kind: DeviceEventKind): EventAudience | 'transient' {
-  return kind in audiences ? audiences[kind as keyof typeof audiences] : 'transient'
+  return kind in eventDefinitions
+    ? eventDefinitions[kind as keyof typeof eventDefinitions].audience
+    : 'transient'
+}
+
+/** @param change a value of `userChangeKind` */
+function eventsThatChange(change: number): readonly string[] {
+  return eventKinds.filter((kind) =>
+    Object.keys(eventDefinitions[kind].userChanges).some(
+      (name) => userChangeKind[name as UserChangeName] === change,
+    ),
+  )
 }
 
 /** Fields of a message below a prefix, by their paths after it. */

@@ -1,15 +1,17 @@
-/** The kinds of events with their payloads. */
+/** The kinds of events with their definitions and payloads. */
+import { mapValues } from '../json-schema.js'
 import type { Static } from '../typebox.js'
 import { contactEvents } from './contacts.js'
 import { conversationEvents } from './conversations.js'
+import type { EventDefinition } from './event-definition.js'
 import { groupEvents } from './groups.js'
 import { messageEvents } from './messages.js'
 import type { DeepReadonly } from './transient.js'
 import { userEvents } from './users.js'
 import { webhookEvents } from './webhooks.js'
 
-/** The schema of each kind's payload. */
-export const eventSchemas = {
+/** The definition of each kind. */
+export const eventDefinitions = {
   ...contactEvents,
   ...conversationEvents,
   ...groupEvents,
@@ -18,12 +20,19 @@ export const eventSchemas = {
   ...webhookEvents,
 } as const
 
+type Definitions = typeof eventDefinitions
+
 /** Subject and past tense of an event, for example `contact.added`. */
-export type EventKind = keyof typeof eventSchemas
+export type EventKind = keyof Definitions
+
+/** The kinds whose definition has these members, for example the audience `log`. */
+export type KindWith<Members extends object> = {
+  [K in EventKind]: Definitions[K] extends Members ? K : never
+}[EventKind]
 
 /** Payload of each kind of event. */
 export type EventPayloads = {
-  readonly [K in EventKind]: DeepReadonly<Static<(typeof eventSchemas)[K]>>
+  readonly [K in EventKind]: DeepReadonly<Static<Definitions[K]['payload']>>
 }
 
 /**
@@ -32,7 +41,34 @@ export type EventPayloads = {
  */
 export type CommittedKind = Exclude<EventKind, 'change.skipped'>
 
+/** The kinds of all events, in the order of the reference. */
+export const eventKinds = Object.keys(eventDefinitions) as readonly EventKind[]
+
 /** The kinds of committed events. */
-export const committedKinds = Object.keys(eventSchemas).filter(
+export const committedKinds = eventKinds.filter(
   (kind): kind is CommittedKind => kind !== 'change.skipped',
 )
+
+/** The schema of each kind's payload. */
+export const eventSchemas = mapValues(eventDefinitions, ({ payload }) => payload) as {
+  readonly [K in EventKind]: Definitions[K]['payload']
+}
+
+/** Returns the definition of a kind, without the type of its payload. */
+export function eventDefinition(kind: EventKind): EventDefinition {
+  return eventDefinitions[kind]
+}
+
+/**
+ * Returns the key of an event: `g:<group>`, `d:<low>:<high>` of two users, `u:<user>`, or `app`.
+ * Events with the same key are delivered in their order.
+ */
+export function eventKey<K extends EventKind>({
+  kind,
+  payload,
+}: {
+  readonly kind: K
+  readonly payload: EventPayloads[K]
+}): string {
+  return eventDefinition(kind).key(payload)
+}

@@ -2,14 +2,17 @@ import { meaningsOf, memberRole } from '../enums.js'
 import {
   boolean,
   int32,
+  type Int64,
   int64,
   intEnum,
   optional,
   type TProperties,
+  type TSchema,
   Type,
   text,
 } from '../schema.js'
-import { payload } from './event-schema.js'
+import { type EventAudience, type EventDefinition, payload } from './event-definition.js'
+import { ofGroup } from './event-keys.js'
 
 const version = int64({
   description:
@@ -53,7 +56,6 @@ const count = {
 }
 const crowd = inGroup(count)
 const words = inGroup({ reason: text('The text of the asking or inviting user; "" = nothing.') })
-const file = inGroup({ file_id: int64(), name: text('The name of the shared file.') })
 
 /**
  * The properties that group.info_updated names, and the members who get the value. `shown`: all.
@@ -75,100 +77,305 @@ export const groupProperties = {
   display_name: 'hideable',
 } as const satisfies Record<string, 'shown' | 'hideable'>
 
-/** Payloads of events in a group. */
+/** The definition of an event in a group. */
+export interface GroupEventDefinition<
+  P extends GroupPayload = GroupPayload,
+  A extends EventAudience = EventAudience,
+> extends EventDefinition<P, A> {
+  /**
+   * The groups whose version the event raises by one. `never`: not every member gets it, or it
+   * tells of a change that another event has counted. Members of chatrooms come and go too often
+   * to be counted.
+   */
+  readonly raisesVersion: 'always' | 'outsideChatrooms' | 'never'
+}
+
+type GroupPayload = TSchema & { readonly static: { readonly group_id: Int64 } }
+
+function groupEvent<P extends GroupPayload, A extends EventAudience>(
+  definition: Omit<GroupEventDefinition<P, A>, 'key'>,
+): GroupEventDefinition<P, A> {
+  return { key: ofGroup, ...definition }
+}
+
+/**
+ * Defines an event of members who come or go. In large groups those of a second are sent as one.
+ * @param opposite the kind that undoes it
+ */
+function crowdEvent<O extends string, P extends GroupPayload, A extends EventAudience>(
+  opposite: O,
+  definition: Omit<GroupEventDefinition<P, A>, 'key'>,
+): GroupEventDefinition<P, A> & { readonly opposite: O } {
+  return { ...groupEvent(definition), opposite }
+}
+
+const toMembers = { audience: 'group', userChanges: {}, raisesVersion: 'always' } as const
+/** Sent to all members; the membership of the users in it has changed. */
+const aboutUsers = { ...toMembers, userChanges: { group: 'users' } } as const
+const ownSetting = {
+  audience: 'users',
+  userChanges: { group: 'users' },
+  raisesVersion: 'never',
+} as const
+const answeredRequest = {
+  payload: members,
+  audience: 'applicants',
+  userChanges: { joinRequests: 'managers' },
+  raisesVersion: 'never',
+} as const
+const answeredInvitation = {
+  payload: members,
+  audience: 'both',
+  userChanges: { invitation: 'invitees' },
+  raisesVersion: 'never',
+} as const
+
+function fileEvent(operation: string) {
+  return groupEvent({
+    payload: inGroup({ file_id: int64(), name: text('The name of the shared file.') }),
+    ...toMembers,
+    causedBy: [operation],
+  })
+}
+
+/** Operations by which users become members. */
+const joins = [
+  'group.create',
+  'group.admin.member_join',
+  'app.qrcode.group_invite',
+  'group.apply',
+  'group.apply.handle',
+  'group.invite',
+  'group.invite.handle',
+  'group.qrcode.invite',
+] as const
+/** Operations by which users leave all their groups. */
+const deletions = ['user.delete', 'operator.user.delete'] as const
+
+/** Events in a group. */
 export const groupEvents = {
   /** Members joined a chatroom. */
-  'group.presence': crowd,
+  'group.presence': crowdEvent('group.absence', {
+    payload: crowd,
+    audience: 'group',
+    userChanges: {},
+    raisesVersion: 'never',
+    causedBy: joins,
+  }),
   /** Members left a chatroom. */
-  'group.absence': crowd,
-  'group.created': members,
-  'group.destroyed': inGroup(updatedAt),
-  'group.joined': inGroup({
-    ...count,
-    ...memberCount,
-    join_time: optional(
-      int64({
-        description:
-          'When they joined, milliseconds since 1970. Absent where the members have to be read: one of them is still banned, or events of several times are sent as one.',
-      }),
-    ),
-    log: Type.Object(
-      {
-        change: int64({ description: 'The number of the last change.' }),
-        seq: int64({ description: 'The position of the last message.' }),
-        msg_id: int64({ description: 'The ID of the last message; 0 = none.' }),
-      },
-      { description: "The end of the group's log at the join." },
-    ),
+  'group.absence': crowdEvent('group.presence', {
+    payload: crowd,
+    audience: 'group',
+    userChanges: {},
+    raisesVersion: 'never',
+    causedBy: [...joins, ...deletions, 'group.block', 'group.kick', 'group.leave'],
   }),
-  'group.left': inGroup({ ...count, ...memberCount }),
+  'group.created': groupEvent({ payload: members, ...aboutUsers, causedBy: ['group.create'] }),
+  /**
+   * Members learn of it from the head of the conversation: a change of each would be a row for
+   * each.
+   */
+  'group.destroyed': groupEvent({
+    payload: inGroup(updatedAt),
+    ...toMembers,
+    causedBy: ['group.destroy', ...deletions],
+  }),
+  'group.joined': crowdEvent('group.left', {
+    payload: inGroup({
+      ...count,
+      ...memberCount,
+      join_time: optional(
+        int64({
+          description:
+            'When they joined, milliseconds since 1970. Absent where the members have to be read: one of them is still banned, or events of several times are sent as one.',
+        }),
+      ),
+      log: Type.Object(
+        {
+          change: int64({ description: 'The number of the last change.' }),
+          seq: int64({ description: 'The position of the last message.' }),
+          msg_id: int64({ description: 'The ID of the last message; 0 = none.' }),
+        },
+        { description: "The end of the group's log at the join." },
+      ),
+    }),
+    audience: 'group',
+    userChanges: { group: 'users', invitation: 'invitees', joinRequests: 'managers' },
+    raisesVersion: 'outsideChatrooms',
+    causedBy: joins,
+  }),
+  'group.left': crowdEvent('group.joined', {
+    payload: inGroup({ ...count, ...memberCount }),
+    audience: 'group',
+    userChanges: { group: 'users' },
+    raisesVersion: 'outsideChatrooms',
+    causedBy: ['group.leave', ...deletions],
+  }),
   /** `user_ids` is the user who requests to become a member. */
-  'group.applied': words,
-  'group.request_accepted': members,
-  'group.request_declined': members,
-  'group.invited': words,
+  'group.applied': groupEvent({
+    payload: words,
+    audience: 'applicants',
+    userChanges: { joinRequests: 'managers' },
+    raisesVersion: 'never',
+    personalTexts: { reason: '' },
+    causedBy: ['group.apply'],
+  }),
+  'group.request_accepted': groupEvent({ ...answeredRequest, causedBy: ['group.apply.handle'] }),
+  'group.request_declined': groupEvent({ ...answeredRequest, causedBy: ['group.apply.handle'] }),
+  'group.invited': groupEvent({
+    payload: words,
+    audience: 'both',
+    userChanges: { invitation: 'users' },
+    raisesVersion: 'never',
+    personalTexts: { reason: '' },
+    causedBy: ['group.create', 'group.admin.member_join', 'group.invite'],
+  }),
   /** The actor was invited; `user_ids` is the inviter. */
-  'group.invitation_accepted': members,
+  'group.invitation_accepted': groupEvent({
+    ...answeredInvitation,
+    causedBy: ['group.apply', 'group.invite.handle'],
+  }),
   /** The same as group.invitation_accepted. */
-  'group.invitation_declined': members,
-  'group.kicked': inGroup(memberCount),
-  'group.blocked': inGroup(memberCount),
-  'group.unblocked': members,
+  'group.invitation_declined': groupEvent({
+    ...answeredInvitation,
+    causedBy: ['group.invite.handle'],
+  }),
+  'group.kicked': groupEvent({
+    payload: inGroup(memberCount),
+    ...aboutUsers,
+    causedBy: ['group.kick'],
+  }),
+  'group.blocked': groupEvent({
+    payload: inGroup(memberCount),
+    audience: 'group',
+    userChanges: { group: 'users', invitation: 'invitees', joinRequests: 'managers' },
+    raisesVersion: 'always',
+    causedBy: ['group.block'],
+  }),
+  'group.unblocked': groupEvent({
+    payload: members,
+    audience: 'admins',
+    userChanges: { joinRequests: 'managers' },
+    raisesVersion: 'never',
+    causedBy: ['group.unblock'],
+  }),
   /** `user_ids` is the new owner. */
-  'group.owner_assigned': inGroup({
-    former_owner_id: int64({ description: 'Now an ordinary member, or deleted.' }),
-    ...role,
-    ...banEnd,
-    ...updatedAt,
+  'group.owner_assigned': groupEvent({
+    payload: inGroup({
+      former_owner_id: int64({ description: 'Now an ordinary member, or deleted.' }),
+      ...role,
+      ...banEnd,
+      ...updatedAt,
+    }),
+    audience: 'group',
+    userChanges: { group: 'owners', joinRequests: 'owners' },
+    raisesVersion: 'always',
+    causedBy: ['group.transfer', ...deletions],
   }),
-  'group.admin_granted': inGroup(role),
-  'group.admin_revoked': inGroup(role),
+  'group.admin_granted': groupEvent({
+    payload: inGroup(role),
+    audience: 'group',
+    userChanges: { group: 'users', joinRequests: 'users' },
+    raisesVersion: 'always',
+    causedBy: ['group.admin.add'],
+  }),
+  'group.admin_revoked': groupEvent({
+    payload: inGroup(role),
+    audience: 'group',
+    userChanges: { group: 'users', joinRequests: 'users' },
+    raisesVersion: 'always',
+    causedBy: ['group.admin.remove'],
+  }),
   /** A member muted the group's messages. */
-  'group.muted': members,
-  'group.unmuted': members,
-  'group.banned': inGroup({
-    minutes: int64({ description: 'For how long; -1 = permanently.' }),
-    ...banEnd,
+  'group.muted': groupEvent({
+    payload: members,
+    ...ownSetting,
+    causedBy: ['group.msg.mute_mode', 'group.msg.not_disturb'],
   }),
-  'group.unbanned': inGroup(banEnd),
-  'group.info_updated': inGroup({
-    property: text(
-      'The field that changed, for example display_name; "" with the value "" once the member that it names is deleted.',
-    ),
-    value: optional(
-      Type.Union([Type.String(), Type.Integer(), Type.Boolean()], {
-        description:
-          'The new value. Absent for members who may not see it: only the version is for them, and there is nothing to read again.',
-      }),
-    ),
-    is_hidden: optional(
-      boolean({
-        description:
-          'true: hide_member_info hides the value from ordinary members other than the named one. Absent otherwise.',
-      }),
-    ),
-    updated_at: optional(
-      int64({
-        description:
-          'updated_at of the group, milliseconds since 1970; absent for properties of a member.',
-      }),
-    ),
+  'group.unmuted': groupEvent({
+    payload: members,
+    ...ownSetting,
+    causedBy: ['group.msg.mute_mode', 'group.msg.not_disturb'],
   }),
-  'group.announcement_updated': inGroup({
-    announcement_id: int64(),
-    title: text('Its title.'),
-    is_deleted: Type.Boolean({ description: 'false: published; true: deleted' }),
+  'group.banned': groupEvent({
+    payload: inGroup({
+      minutes: int64({ description: 'For how long; -1 = permanently.' }),
+      ...banEnd,
+    }),
+    ...aboutUsers,
+    causedBy: ['group.ban'],
   }),
-  'group.message_setting': inGroup({
-    setting: Type.Object(
-      {
-        msg_mute_mode: Type.Optional(Type.Integer()),
-        msg_push_mode: Type.Optional(Type.Integer()),
-      },
-      { description: 'The settings that the member changed.' },
-    ),
+  'group.unbanned': groupEvent({
+    payload: inGroup(banEnd),
+    ...aboutUsers,
+    causedBy: ['group.unban'],
   }),
-  'group.file_uploaded': file,
-  'group.file_deleted': file,
-  'group.file_updated': file,
+  'group.info_updated': groupEvent({
+    payload: inGroup({
+      property: text(
+        'The field that changed, for example display_name; "" with the value "" once the member that it names is deleted.',
+      ),
+      value: optional(
+        Type.Union([Type.String(), Type.Integer(), Type.Boolean()], {
+          description:
+            'The new value. Absent for members who may not see it: only the version is for them, and there is nothing to read again.',
+        }),
+      ),
+      is_hidden: optional(
+        boolean({
+          description:
+            'true: hide_member_info hides the value from ordinary members other than the named one. Absent otherwise.',
+        }),
+      ),
+      updated_at: optional(
+        int64({
+          description:
+            'updated_at of the group, milliseconds since 1970; absent for properties of a member.',
+        }),
+      ),
+    }),
+    ...aboutUsers,
+    personalTexts: { property: '', value: '' },
+    causedBy: [
+      'group.avatar.update',
+      'group.description.update',
+      'group.ext.update',
+      'group.name.update',
+      'group.display_name.update',
+      'group.settings.allow_member_invitation',
+      'group.settings.allow_member_modify',
+      'group.settings.ban_all',
+      'group.settings.capacity',
+      'group.settings.enable_read_ack',
+      'group.settings.hide_member_info',
+      'group.settings.history_visible',
+      'group.settings.require_admin_approval',
+      'group.settings.unban_all',
+    ],
+  }),
+  'group.announcement_updated': groupEvent({
+    payload: inGroup({
+      announcement_id: int64(),
+      title: text('Its title.'),
+      is_deleted: Type.Boolean({ description: 'false: published; true: deleted' }),
+    }),
+    ...toMembers,
+    causedBy: ['group.announcement.delete', 'group.announcement.edit'],
+  }),
+  'group.message_setting': groupEvent({
+    payload: inGroup({
+      setting: Type.Object(
+        {
+          msg_mute_mode: Type.Optional(Type.Integer()),
+          msg_push_mode: Type.Optional(Type.Integer()),
+        },
+        { description: 'The settings that the member changed.' },
+      ),
+    }),
+    ...ownSetting,
+    causedBy: ['group.msg.mute_mode', 'group.msg.not_disturb', 'group.msg.push_mode'],
+  }),
+  'group.file_uploaded': fileEvent('group.file.upload'),
+  'group.file_deleted': fileEvent('group.file.delete'),
+  'group.file_updated': fileEvent('group.file.update_name'),
 }

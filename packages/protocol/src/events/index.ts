@@ -1,18 +1,28 @@
 /**
- * The committed events for devices and other systems, as data: the payload schema of each kind.
+ * The committed events for devices and other systems, as data: a definition of each kind.
  * Rule K14 lists the kinds of contact, group and user events by name.
  */
 
 import type { Int64 } from '../schema.js'
 import type { CommittedKind, EventKind, EventPayloads } from './event-kinds.js'
 
-export { eventKey } from './event-key.js'
+export type {
+  ConcernedUsers,
+  EventAudience,
+  EventDefinition,
+  UserChangeName,
+} from './event-definition.js'
 export {
   type CommittedKind,
   committedKinds,
+  eventDefinition,
+  eventDefinitions,
+  eventKey,
   type EventKind,
+  eventKinds,
   type EventPayloads,
   eventSchemas,
+  type KindWith,
 } from './event-kinds.js'
 export { groupProperties } from './groups.js'
 export { eventConversation, eventMessage } from './messages.js'

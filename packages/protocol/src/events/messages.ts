@@ -1,6 +1,7 @@
 import { resource } from '../resource.js'
 import { boolean, int32, int64, optional, Type, text } from '../schema.js'
-import { payload } from './event-schema.js'
+import { event, payload } from './event-definition.js'
+import { ofActor, ofLog } from './event-keys.js'
 
 /** A conversation: its two parties, the smaller ID first; a group is its ID twice. */
 export const eventConversation = resource(
@@ -50,48 +51,104 @@ const mark = payload({
   seq: int64({ description: 'The position. Marks only grow: the greatest one counts.' }),
 })
 
-/** Payloads of events about messages. */
+/** Events about messages. */
 export const messageEvents = {
   /** A message was sent. Its texts are those at the time of reading. */
-  'message.stored': eventMessage,
+  'message.stored': event({
+    payload: eventMessage,
+    key: ofLog,
+    audience: 'log',
+    userChanges: {},
+    causedBy: ['message.broadcast', 'message.notify', 'message.send'],
+  }),
   /**
    * The number of a change that the reader does not see: the message was recalled or removed
    * since, or is older than the reader's membership.
    */
-  'change.skipped': Type.Object({
-    conversation: eventConversation,
-    seq: optional(
-      int64({
-        description: 'The position of the message, which counts as present although it is gone.',
-      }),
-    ),
-    sender_id: optional(
-      int64({ description: 'The sender of a recalled message; 0 = the system.' }),
-    ),
-    is_system: optional(boolean({ description: 'true: a system notification was recalled' })),
+  'change.skipped': event({
+    payload: Type.Object({
+      conversation: eventConversation,
+      seq: optional(
+        int64({
+          description: 'The position of the message, which counts as present although it is gone.',
+        }),
+      ),
+      sender_id: optional(
+        int64({ description: 'The sender of a recalled message; 0 = the system.' }),
+      ),
+      is_system: optional(boolean({ description: 'true: a system notification was recalled' })),
+    }),
+    key: ofLog,
+    audience: 'log',
+    userChanges: {},
+    causedBy: [],
   }),
-  'message.read': mark,
+  /** There is one for the devices of the reader, and one for each sender of the messages concerned. */
+  'message.read': event({
+    payload: mark,
+    key: ofLog,
+    audience: 'users',
+    userChanges: {},
+    causedBy: ['message.ack', 'message.send'],
+  }),
   /** The actor has read everything in all conversations; each mark that moved has its own event. */
-  'message.read_all': payload({}),
-  'message.recalled': payload({
-    conversation: eventConversation,
-    msg_id: int64({ description: 'The message ID.' }),
-    seq,
-    sender_id: int64({ description: 'The sender; 0 = the system.' }),
-    is_system: boolean({ description: 'true: a system notification' }),
-    timestamp: int64({ description: 'When it was recalled, milliseconds since 1970.' }),
+  'message.read_all': event({
+    payload: payload({}),
+    key: ofActor,
+    audience: 'none',
+    userChanges: {},
+    causedBy: ['message.ack'],
+  }),
+  'message.recalled': event({
+    payload: payload({
+      conversation: eventConversation,
+      msg_id: int64({ description: 'The message ID.' }),
+      seq,
+      sender_id: int64({ description: 'The sender; 0 = the system.' }),
+      is_system: boolean({ description: 'true: a system notification' }),
+      timestamp: int64({ description: 'When it was recalled, milliseconds since 1970.' }),
+    }),
+    key: ofLog,
+    audience: 'log',
+    userChanges: {},
+    causedBy: ['message.recall', 'message.send'],
   }),
   /** The message after the edit. */
-  'message.appended': editedMessage,
+  'message.appended': event({
+    payload: editedMessage,
+    key: ofLog,
+    audience: 'log',
+    userChanges: {},
+    causedBy: ['message.send'],
+  }),
   /** The message after the edit. */
-  'message.replaced': editedMessage,
-  'message.delivered': mark,
+  'message.replaced': event({
+    payload: editedMessage,
+    key: ofLog,
+    audience: 'log',
+    userChanges: {},
+    causedBy: ['message.send'],
+  }),
+  /** There is one for the devices of the reader, and one for each sender of the messages concerned. */
+  'message.delivered': event({
+    payload: mark,
+    key: ofLog,
+    audience: 'users',
+    userChanges: {},
+    causedBy: ['message.ack', 'message.send', 'message.delivered'],
+  }),
   /**
    * Retention removed the messages up to this one. Sent where one of them may have referred to a
-   * file.
+   * file. A client learns it with the head of the log.
    */
-  'message.expired': payload({
-    conversation: eventConversation,
-    msg_id: int64({ description: 'The last removed message.' }),
+  'message.expired': event({
+    payload: payload({
+      conversation: eventConversation,
+      msg_id: int64({ description: 'The last removed message.' }),
+    }),
+    key: ofLog,
+    audience: 'none',
+    userChanges: {},
+    causedBy: [],
   }),
 }

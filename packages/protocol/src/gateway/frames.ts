@@ -1,6 +1,17 @@
 /** The JSON objects of the gateway, one in each text frame. */
-import type { EventKind, EventPayloads, TransientEvent } from '../events/index.js'
-import { eventSchemas, transientEventSchemas } from '../events/index.js'
+import type {
+  EventAudience,
+  EventKind,
+  EventPayloads,
+  KindWith,
+  TransientEvent,
+} from '../events/index.js'
+import {
+  eventDefinitions,
+  eventKinds,
+  eventSchemas,
+  transientEventSchemas,
+} from '../events/index.js'
 import {
   boolean,
   freeObject,
@@ -93,18 +104,16 @@ export const sessionClosingFrame = object({
 
 const allEventSchemas = { ...eventSchemas, ...transientEventSchemas } as const
 
-/** Kinds of events for other parts of the service only; devices learn the same from heads and marks. */
-export const internalEventKinds = [
-  'message.expired',
-  'message.read_all',
-  'webhook.disabled',
-] as const
+/** A kind of event for other parts of the service only; devices learn the same from heads and marks. */
+export type InternalEventKind = KindWith<{ audience: 'none' }>
+
+/** The kinds of events for other parts of the service only. */
+export const internalEventKinds = eventKinds.filter((kind): kind is InternalEventKind =>
+  hasAudience(kind, 'none'),
+)
 
 /** A kind of event that devices may get. */
-export type DeviceEventKind = Exclude<
-  keyof typeof allEventSchemas,
-  (typeof internalEventKinds)[number]
->
+export type DeviceEventKind = Exclude<keyof typeof allEventSchemas, InternalEventKind>
 
 /** The kinds of events that devices may get, in the order of the reference. */
 export const deviceEventKinds = Object.keys(allEventSchemas).filter(
@@ -115,13 +124,13 @@ export const deviceEventKinds = Object.keys(allEventSchemas).filter(
 export const deviceEventSchemas: Pick<typeof allEventSchemas, DeviceEventKind> = allEventSchemas
 
 /** Kinds of events that carry the number of a change of a conversation. */
-export const numberedEventKinds = [
-  'message.stored',
-  'message.appended',
-  'message.replaced',
-  'message.recalled',
-  'change.skipped',
-] as const satisfies readonly EventKind[]
+export const numberedEventKinds: readonly EventKind[] = eventKinds.filter((kind) =>
+  hasAudience(kind, 'log'),
+)
+
+function hasAudience(kind: EventKind, audience: EventAudience): boolean {
+  return eventDefinitions[kind].audience === audience
+}
 
 /** The frame of a kind of event. */
 export function eventFrame<K extends DeviceEventKind>(kind: K) {

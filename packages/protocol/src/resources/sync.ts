@@ -28,13 +28,13 @@ const SyncMessage = resource(
 const RecalledMessage = resource(
   'RecalledMessage',
   'A message that was recalled.',
-  messageEvents['message.recalled'].properties,
+  messageEvents['message.recalled'].payload.properties,
 )
 
 const SkippedChange = resource(
   'SkippedChange',
   'A number whose message the caller does not see.',
-  messageEvents['change.skipped'].properties,
+  messageEvents['change.skipped'].payload.properties,
 )
 
 /** A change of a log, in the form of the frame that brings it to connected devices. */

@@ -1,11 +1,9 @@
 import type { Int64 } from '@hermod/protocol'
+import { eventDefinitions, type KindWith } from '@hermod/protocol/events'
 import type { GroupEvent } from './readers.js'
 
 /** Joins, leaves and presence in a large group. */
-export type CrowdEvent = Extract<
-  GroupEvent,
-  { kind: 'group.joined' | 'group.left' | 'group.presence' | 'group.absence' }
->
+export type CrowdEvent = Extract<GroupEvent, { kind: KindWith<{ opposite: string }> }>
 
 /** Events of one kind that were collected. */
 export interface CollectedCrowd {
@@ -41,16 +39,8 @@ const collectedMs = 1_000
 /** Above it an event has a count in place of names. */
 const maxNames = 100
 
-/** The kinds that undo one another. */
-const opposites = {
-  'group.joined': 'group.left',
-  'group.left': 'group.joined',
-  'group.presence': 'group.absence',
-  'group.absence': 'group.presence',
-} as const
-
 export function isCrowdEvent(event: GroupEvent, memberCount: number): event is CrowdEvent {
-  return memberCount > crowdSize && event.kind in opposites
+  return memberCount > crowdSize && 'opposite' in eventDefinitions[event.kind]
 }
 
 /** Collects events that would reach all members of large groups for a second into one of each kind. */
@@ -65,7 +55,7 @@ export class CrowdEvents {
   add({ kind, payload }: CrowdEvent, release: () => void): void {
     const before = this.#groups.get(payload.group_id)
     // The event of this kind comes before that of its opposite.
-    const undone = before?.has(kind) ? before.get(opposites[kind]) : undefined
+    const undone = before?.has(kind) ? before.get(eventDefinitions[kind].opposite) : undefined
     if (payload.user_ids.some((userId) => undone?.userIds.has(userId))) this.flush(payload.group_id)
     const kinds = this.#groups.get(payload.group_id) ?? new Map<CrowdEvent['kind'], Collected>()
     this.#groups.set(payload.group_id, kinds)

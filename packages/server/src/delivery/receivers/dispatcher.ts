@@ -1,6 +1,5 @@
-import type { Int64 } from '@hermod/protocol'
-import type { EventPayloads } from '@hermod/protocol/events'
-import { audiences } from '../../outbox/rows/audience.js'
+import { broadcastUserId, type Int64 } from '@hermod/protocol'
+import { eventDefinitions, type EventPayloads, type KindWith } from '@hermod/protocol/events'
 import type { DeliveredEvent } from '../../outbox/consumer.js'
 import type { Session } from '../../sessions/session.js'
 import type { FanOuts } from '../writing/fan-outs.js'
@@ -22,18 +21,11 @@ export interface DispatcherOptions {
   after(ms: number, run: () => void): void
 }
 
-type LogKind =
-  | 'message.stored'
-  | 'message.appended'
-  | 'message.replaced'
-  | 'message.recalled'
-  | 'change.skipped'
 /** An event of the log of a conversation. */
-type LogEvent = Extract<DeliveredEvent, { kind: LogKind }>
+type LogEvent = Extract<DeliveredEvent, { kind: KindWith<{ audience: 'log' }> }>
 type EventConversation = EventPayloads['message.stored']['conversation']
 
 const none: readonly Session[] = []
-const broadcastLowId = -1
 /** The bytes of texts after which the messages of a commit need another write. */
 const maxWriteBytes = 32 * 1_024
 
@@ -81,7 +73,7 @@ export class Dispatcher {
     const { low_id: lowId, high_id: highId, is_group: isGroup } = payload.conversation
     // A number without a message is for all readers.
     const messageId = 'msg_id' in payload ? payload.msg_id : Number.MAX_SAFE_INTEGER
-    if (lowId === broadcastLowId) return readers.broadcastReceivers(messageId)
+    if (lowId === broadcastUserId) return readers.broadcastReceivers(messageId)
     if (!isGroup) {
       const other = lowId === highId ? none : sessionsOf(highId)
       return visibleTo(joined(sessionsOf(lowId), other))
@@ -142,8 +134,7 @@ export class Dispatcher {
   #groupReceivers(event: DeliveredEvent & GroupEvent): readonly Session[] {
     const { readers } = this.options
     const { group_id: groupId, user_ids: userIds } = event.payload
-    const audience = audiences[event.kind]
-    switch (audience) {
+    switch (eventDefinitions[event.kind].audience) {
       case 'group': {
         const strangers = userIds.filter((userId) => !readers.isMember(groupId, userId))
         return joined(readers.members(groupId), this.#ready(strangers))
@@ -161,7 +152,7 @@ export class Dispatcher {
   #named({ kind, payload }: DeliveredEvent): readonly Session[] {
     if (!('user_ids' in payload)) return none
     const { actor_id: actorId, user_ids: userIds } = payload
-    switch (audiences[kind]) {
+    switch (eventDefinitions[kind].audience) {
       case 'none':
         return none
       case 'actor':
@@ -221,7 +212,7 @@ export class Dispatcher {
 }
 
 function isLogEvent(event: DeliveredEvent): event is LogEvent {
-  return audiences[event.kind] === 'log'
+  return eventDefinitions[event.kind].audience === 'log'
 }
 
 function isGroupEvent(event: DeliveredEvent): event is DeliveredEvent & GroupEvent {
@@ -231,7 +222,7 @@ function isGroupEvent(event: DeliveredEvent): event is DeliveredEvent & GroupEve
 /** A direct conversation has few receivers, so it needs no queue. */
 function queueOf({ low_id, high_id, is_group }: EventConversation): string | null {
   if (is_group) return groupQueue(low_id)
-  return low_id === broadcastLowId ? `broadcasts/${high_id}` : null
+  return low_id === broadcastUserId ? `broadcasts/${high_id}` : null
 }
 
 function groupQueue(groupId: Int64): string {

@@ -1,5 +1,5 @@
-import type { Int64 } from '@hermod/protocol'
-import { audiences, type EventAudience } from './audience.js'
+import { broadcastUserId, type Int64 } from '@hermod/protocol'
+import { type EventAudience, eventDefinitions } from '@hermod/protocol/events'
 import type { MessageReader } from '../consumer.js'
 import type { ChangedLog, LogKey } from './log-key.js'
 import type { OutboxRow } from '../outbox-store.js'
@@ -33,8 +33,6 @@ interface NamedKeys {
 
 const privateAudiences: readonly EventAudience[] = ['actor', 'users', 'both', 'none']
 const none: readonly never[] = []
-/** The low_id of broadcast streams, which every user reads. */
-const broadcastLowId = -1
 
 /** Returns the keys of a row. */
 export function concernOf(
@@ -50,9 +48,9 @@ export function concernOf(
     conversation,
     change,
   } = JSON.parse(payload) as NamedKeys
-  const audience = audiences[kind]
+  const { audience } = eventDefinitions[kind]
   const isOfDirectLog =
-    conversation !== undefined && !conversation.is_group && conversation.low_id !== broadcastLowId
+    conversation !== undefined && !conversation.is_group && conversation.low_id !== broadcastUserId
   const actor = actor_id === undefined || audience === 'users' ? none : [actor_id]
   const { low_id: lowId = 0, high_id: highId = 0, is_group: isGroup = false } = conversation ?? {}
   return concern(position, createdAt, {
@@ -84,14 +82,14 @@ export interface ConcernedReader {
 }
 
 /** Stands for a group with all users, who read the broadcast streams. */
-export const everyone = broadcastLowId
+export const everyone = broadcastUserId
 
 /** Returns the users that a row concerns, whatever their groups are. A user may be named twice. */
 export function usersOf({ userIds, isPrivate, logs }: RowConcern): Int64[] {
   const all = [...userIds]
   if (!isPrivate)
     for (const { lowId, highId, isGroup } of logs)
-      if (!isGroup && lowId !== broadcastLowId) all.push(lowId, highId)
+      if (!isGroup && lowId !== broadcastUserId) all.push(lowId, highId)
   return all
 }
 
@@ -101,12 +99,12 @@ export function groupsOf({ groupIds, isPrivate, logs }: RowConcern): Int64[] {
   const all = [...groupIds]
   for (const { lowId, isGroup } of logs)
     if (isGroup) all.push(lowId)
-    else if (lowId === broadcastLowId) all.push(everyone)
+    else if (lowId === broadcastUserId) all.push(everyone)
   return all
 }
 
 /** Tests whether the reader has the log. */
 export function isReader({ lowId, highId, isGroup }: LogKey, reader: ConcernedReader): boolean {
   if (isGroup) return reader.groupIds.has(lowId)
-  return lowId === broadcastLowId || lowId === reader.userId || highId === reader.userId
+  return lowId === broadcastUserId || lowId === reader.userId || highId === reader.userId
 }

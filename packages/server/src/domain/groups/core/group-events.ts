@@ -1,4 +1,5 @@
 import { groupType } from '@hermod/protocol'
+import { eventDefinitions, type KindWith } from '@hermod/protocol/events'
 import type { Tx } from '../../../db/database.js'
 import type { LastStatement } from '../../../db/procedure.js'
 import type { Outbox } from '../../../outbox/outbox.js'
@@ -15,24 +16,6 @@ export interface GroupEventsOptions {
 
 /** A group with the number of its last change. */
 export type VersionedGroup = GroupKey & Pick<Group, 'version'>
-
-/** Events that not every member gets, and those that tell of a change that another event has counted. */
-const uncounted: ReadonlySet<string> = new Set([
-  'group.presence',
-  'group.absence',
-  'group.applied',
-  'group.request_accepted',
-  'group.request_declined',
-  'group.invited',
-  'group.invitation_accepted',
-  'group.invitation_declined',
-  'group.message_setting',
-  'group.muted',
-  'group.unmuted',
-  'group.unblocked',
-])
-/** Members of chatrooms come and go too often to be counted. */
-const uncountedInChatrooms: ReadonlySet<string> = new Set(['group.joined', 'group.left'])
 
 /**
  * Appends the events of groups with the version of their group: each counted event raises it by
@@ -78,6 +61,9 @@ export class GroupEvents {
 }
 
 function isCounted({ kind }: AppendedEvent, type: number): boolean {
-  if (uncounted.has(kind)) return false
-  return type !== groupType.chatroom || !uncountedInChatrooms.has(kind)
+  const { raisesVersion } = eventDefinitions[kind as KindWith<{ raisesVersion: string }>]
+  return (
+    raisesVersion === 'always' ||
+    (raisesVersion === 'outsideChatrooms' && type !== groupType.chatroom)
+  )
 }

@@ -1,8 +1,7 @@
-import type { Int64 } from '@hermod/protocol'
+import { broadcastUserId, type Int64 } from '@hermod/protocol'
 import { compare } from '../../../lib/compare.js'
 
-/** Stands for all users in the key of a broadcast stream; no user has this ID. */
-export const broadcastUserId = -1
+export { broadcastUserId }
 
 /**
  * A conversation is the pair of its parties, the smaller ID first. A conversation with oneself, and a group, is the same ID twice:

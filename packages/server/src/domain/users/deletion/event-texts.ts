@@ -1,22 +1,16 @@
 import type { Int64 } from '@hermod/protocol'
-import type { ActorEventKind, Event, EventDetails, EventPayloads } from '@hermod/protocol/events'
+import {
+  type ActorEventKind,
+  committedKinds,
+  type Event,
+  eventDefinition,
+  type EventPayloads,
+} from '@hermod/protocol/events'
 
-/**
- * Personal texts of events, with their replacements. All other texts in groups belong to the group,
- * as messages do.
- */
-const texts: { readonly [K in ActorEventKind]?: Partial<EventDetails<K>> } = {
-  'contact.applied': { reason: '' },
-  'contact.declined': { reason: '' },
-  'contact.info_updated': { changed: {} },
-  'group.applied': { reason: '' },
-  'group.invited': { reason: '' },
-  'group.info_updated': { property: '', value: '' },
-  'user.info_updated': { changed: {} },
-}
-
-/** Kinds of events that may contain personal texts. */
-export const personalTextKinds = Object.keys(texts) as readonly ActorEventKind[]
+/** Kinds of events that may contain personal texts. All other texts in groups belong to the group, as messages do. */
+export const personalTextKinds = committedKinds.filter(
+  (kind): kind is ActorEventKind => eventDefinition(kind).personalTexts !== undefined,
+)
 
 /**
  * Returns the payload of an event without the personal texts of these users; null when there are
@@ -27,7 +21,7 @@ export function redacted(
   userIds: ReadonlySet<Int64>,
 ): EventPayloads[ActorEventKind] | null {
   if (event.kind === 'message.stored' || !isAbout(event, userIds)) return null
-  return { ...event.payload, ...texts[event.kind] }
+  return { ...event.payload, ...(eventDefinition(event.kind).personalTexts as object) }
 }
 
 function isAbout({ kind, payload }: Event<ActorEventKind>, userIds: ReadonlySet<Int64>): boolean {
