@@ -16,6 +16,7 @@ interface Action {
 /** The application as a whole. */
 export const ofApp = () => 'app'
 
+/** An event in a group. */
 export const ofGroup = ({ group_id }: { readonly group_id: Int64 }) => `g:${group_id}`
 
 /** The log of a conversation. Those of broadcasts have the key of the application. */
@@ -29,6 +30,7 @@ export function ofLog({ conversation }: { readonly conversation: Conversation })
 export const ofPair = ({ actor_id, user_ids: [other] }: Action) =>
   other === undefined ? ofUser(actor_id) : pair(actor_id, other)
 
+/** An action that concerns the actor alone, or all others. */
 export const ofActor = ({ actor_id }: Pick<Action, 'actor_id'>) => ofUser(actor_id)
 
 /** An action on one account; an administrator is the actor 0. */
