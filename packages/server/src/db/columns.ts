@@ -15,9 +15,13 @@ export type Column<Value> = ColumnType & { readonly [value]: Value }
 /** Columns by name, in the order of the table. */
 export type Columns = Readonly<Record<string, Column<unknown>>>
 
+/** Text of any length. */
 export const text = 'text' as Column<string>
+/** A 16-bit number: a flag, or a value of an enumeration. */
 export const smallint = 'smallint' as Column<number>
+/** A 32-bit number. */
 export const integer = 'integer' as Column<number>
+/** A 64-bit number in the exact range of `number`: an instant, a position, a size. */
 export const bigint = 'bigint' as Column<number>
 /** A 64-bit number that may be beyond the exact range of `number`, such as the ID of a user. */
 export const int64 = 'bigint' as Column<Int64>

@@ -31,6 +31,11 @@ function keyRow({ device, binding }: BindingKey): unknown[] {
   return namedKeyRow({ ...device, ...binding })
 }
 
+type BoundRow = Pick<
+  TableRow<typeof pushBindingsTable>,
+  'userId' | 'deviceSn' | 'notifierName' | 'boundAt'
+>
+
 const lockBindings: BulkSelect = {
   table: 'push_bindings',
   keys: keyColumns,
@@ -70,10 +75,7 @@ export async function clearBindings<Dead extends DeadBinding>(
   context: ProcedureContext,
   dead: readonly Dead[],
 ): Promise<Dead[]> {
-  const bound = await context.run<TableRow<typeof pushBindingsTable>>(
-    lockBindings,
-    dead.map(keyRow),
-  )
+  const bound = await context.run<BoundRow>(lockBindings, dead.map(keyRow))
   const boundAt = new Map(
     bound.map((row) => [`${row.userId} ${row.deviceSn} ${row.notifierName}`, row.boundAt]),
   )
