@@ -1,5 +1,4 @@
-import { badAnswer } from '../errors.js'
-import type { CallOutcome, CoreContext } from './core-context.js'
+import type { CoreContext } from './core-context.js'
 import type { Answer } from './inputs.js'
 import type { Failure } from '../model/failure.js'
 
@@ -52,24 +51,6 @@ export function waitMsOf(
   return retryAfterMs === undefined
     ? backoff(failures, () => context.random())
     : Math.min(retryAfterMs, maxWaitMs)
-}
-
-/** False: the call was not sent, or was refused before it began. */
-export function hasRun(outcome: CallOutcome, failure: Failure | undefined): boolean {
-  if (outcome.type === 'lost') return outcome.isSent
-  if (!failure) return true
-  return !isLoggedOut(failure) && !['too_many_requests', 'too_many_calls'].includes(failure.name)
-}
-
-/** Returns why the outcome of a send is no success; undefined for one, and for no answer. */
-export function refusalOf(outcome: CallOutcome): Failure | undefined {
-  if (outcome.type === 'lost') return undefined
-  if (outcome.type === 'failure') return outcome.failure
-  const { data, fails } = outcome.answer
-  const [refusal] = Array.isArray(fails) ? fails : []
-  if (refusal)
-    return { code: refusal.code, name: 'refused', message: String(refusal.reason), retry: false }
-  return data === true ? undefined : badAnswer('message.send')
 }
 
 /**

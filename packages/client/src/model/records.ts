@@ -114,7 +114,7 @@ export interface MessageContent {
  * - `queued`: waits for the connection, or for the entry before it
  * - `sending`: the call is in flight
  * - `unknown`: the call got no answer; it is repeated, and nothing behind it is sent
- * - `failed`: refused, or the user must decide; it does not block the lane
+ * - `failed`: refused, or the user must decide; it does not block the queue
  * - `sent`: answered, and its message is not in the log yet; the batch that brings it drops the entry
  */
 export type UnsentState = 'uploading' | 'queued' | 'sending' | 'unknown' | 'failed' | 'sent'
@@ -125,7 +125,7 @@ export interface UnsentRecord extends MessageContent {
   readonly transactionId: number
   readonly conversationId: number
   readonly isGroup: boolean
-  /** The order within its lane, that is its conversation. */
+  /** The order within its conversation. */
   readonly order: number
   readonly state: UnsentState
   /**

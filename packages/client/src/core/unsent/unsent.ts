@@ -4,32 +4,19 @@ import type { Command } from '../inputs.js'
 import type { Failure } from '../../model/failure.js'
 import { bytesOf } from '../link/wire-text.js'
 import { directKey, groupKey } from '../../model/log-key.js'
-import { hasRun, isRepeated, refusalOf, waitMsOf } from '../outcomes.js'
 import type { OpenedSession, Part, PartInput } from '../part.js'
 import type { LogKey, MessageRecord, UnsentRecord } from '../../model/records.js'
 import type { LogAccess, UnsentListener } from '../access.js'
 import { searchChanges } from './search-changes.js'
+import { sendBody, sendOutcomeOf } from './send-outcomes.js'
+import { type SendQueue, SendQueues } from './send-queues.js'
 import { Uploads } from './uploads.js'
 
 type SendCommand = Extract<Command, { type: 'send' }>
 
-/** A conversation as a queue of unsent messages. */
-interface Lane {
-  readonly key: string
-  /** Transaction IDs of its entries, in the order of sending; those that cannot be sent now are skipped. */
-  readonly ids: Set<number>
-  /** The transaction ID that is being sent or searched; 0: none. */
-  current: number
-  isPaused: boolean
-  /** Failures since the last outcome. */
-  failures: number
-}
-
 const maxUnsent = 10_000
 /** Bytes of UTF-8 of the four texts together; the default of the server. */
 const maxTextBytes = 65_536
-/** Lanes that wait for an answer at once; other calls of the connection go between. */
-const maxBusyLanes = 6
 /** Time after an answer in which the event of the message normally comes. */
 const eventWaitMs = 5_000
 const notFound = failureOf('not_found', 'no such unsent message')
@@ -37,8 +24,8 @@ const notFound = failureOf('not_found', 'no such unsent message')
 const reliedMs = (ttlMs: number) => ttlMs - Math.min(60_000, ttlMs / 10)
 
 /**
- * The messages that the server has not confirmed. Each conversation is a lane: its messages are
- * sent in order, one at a time, and a message without an outcome is repeated before the next one.
+ * The messages that the server has not confirmed. Those of a conversation are sent in order, one at
+ * a time, and a message without an outcome is repeated before the next one.
  * An entry stays until the batch that brings its message into the log, so the message is always
  * shown once.
  */
@@ -46,16 +33,14 @@ export class Unsent implements Part, UnsentListener {
   readonly #context: CoreContext
   readonly #logs: LogAccess
   readonly #uploads: Uploads
+  readonly #queues: SendQueues
   readonly #entries = new Map<number, UnsentRecord>()
   /**
    * Those that were loaded without a try. Where the store had failed, a client in memory may have sent
    * them, which it could not write.
    */
   readonly #reloaded = new Set<number>()
-  /** In the order of their turns. */
-  readonly #lanes = new Map<string, Lane>()
   #nextOrder = 1
-  #busyLanes = 0
   #resets = 0
   #isAwaiting = false
   #ttlMs = Infinity
@@ -66,6 +51,10 @@ export class Unsent implements Part, UnsentListener {
     this.#uploads = new Uploads(context, {
       uploaded: (id, attachment) => this.#uploaded(id, attachment),
       failed: (id, failure) => this.#fail(id, failure),
+    })
+    this.#queues = new SendQueues(context, {
+      sendable: (id) => this.#sendable(id),
+      begin: (queue, entry) => this.#begin(queue, entry),
     })
   }
 
@@ -84,14 +73,14 @@ export class Unsent implements Part, UnsentListener {
     this.#ttlMs = ttlMs
     this.#uploads.opened()
     if (this.#sent().length > 0) this.#awaitEvents()
-    this.#drain()
+    this.#queues.drain()
   }
 
   /** The history of the server is another one: it may have lost answered messages. */
   reset(): void {
     this.#resets++
     for (const entry of this.#sent()) this.#put({ ...entry, state: 'unknown' })
-    this.#drain()
+    this.#queues.drain()
   }
 
   /** @returns false: the command belongs to another part */
@@ -108,7 +97,7 @@ export class Unsent implements Part, UnsentListener {
     const context = this.#context
     if (failure) context.emit({ type: 'failure', id: commandId, failure })
     else context.afterCommit(() => context.emit({ type: 'result', id: commandId, value: null }))
-    this.#drain()
+    this.#queues.drain()
     return true
   }
 
@@ -177,43 +166,26 @@ export class Unsent implements Part, UnsentListener {
   #discard(transactionId: number): Failure | undefined {
     const entry = this.#entries.get(transactionId)
     if (!entry || entry.state === 'sent') return notFound
-    if (this.#laneOf(entry).current === transactionId)
+    if (this.#queues.hasTurn(entry))
       return failureOf('not_found', 'the message is being sent', true)
     this.#drop(entry)
     return undefined
   }
 
-  /** Puts an entry at the end of its lane. */
+  /** Puts an entry at the end of its queue. */
   #place(entry: UnsentRecord): void {
-    const { ids } = this.#laneOf(entry)
-    ids.delete(entry.transactionId)
-    ids.add(entry.transactionId)
+    this.#queues.add(entry)
     if (entry.state === 'uploading') this.#uploads.add(entry)
   }
 
-  /** Returns the entry of a lane to send now. */
-  #next({ current, isPaused, ids }: Lane): UnsentRecord | undefined {
-    if (current !== 0 || isPaused) return undefined
-    for (const id of ids) {
-      const entry = this.#entries.get(id)
-      if (entry?.state === 'queued' || entry?.state === 'unknown') return entry
-    }
-    return undefined
+  #sendable(transactionId: number): UnsentRecord | undefined {
+    const entry = this.#entries.get(transactionId)
+    return entry?.state === 'queued' || entry?.state === 'unknown' ? entry : undefined
   }
 
-  #drain(): void {
-    for (const lane of this.#lanes.values()) {
-      if (!this.#context.isOpen || this.#busyLanes >= maxBusyLanes) return
-      const entry = this.#next(lane)
-      if (!entry) continue
-      // Its next turn is behind the other lanes.
-      this.#lanes.delete(lane.key)
-      this.#lanes.set(lane.key, lane)
-      lane.current = entry.transactionId
-      this.#busyLanes++
-      if (this.#isForgotten(entry)) this.#search(lane, entry)
-      else this.#call(lane, entry)
-    }
+  #begin(queue: SendQueue, entry: UnsentRecord): void {
+    if (this.#isForgotten(entry)) this.#search(queue, entry)
+    else this.#call(queue, entry)
   }
 
   /** True: the server may have the message, and not know its transaction ID any more. */
@@ -226,7 +198,7 @@ export class Unsent implements Part, UnsentListener {
     return this.#logs.get(this.#logOf(entry))?.change ?? 0
   }
 
-  #call(lane: Lane, entry: UnsentRecord): void {
+  #call(queue: SendQueue, entry: UnsentRecord): void {
     const { transactionId } = entry
     const tried: UnsentRecord = {
       ...entry,
@@ -239,58 +211,56 @@ export class Unsent implements Part, UnsentListener {
     const body = sendBody(entry, this.#context.me)
     const resets = this.#resets
     this.#context.afterCommit(() => {
-      if (lane.current !== transactionId) return
+      if (queue.current !== transactionId) return
       // Another history of the server: answered messages before this one are sent again first.
       if (resets !== this.#resets) {
         this.#put(entry)
-        this.#release(lane, transactionId)
+        this.#queues.release(queue, transactionId)
         return
       }
       // The machine may have slept during the commit.
-      if (this.#isForgotten(entry)) this.#search(lane, entry)
+      if (this.#isForgotten(entry)) this.#search(queue, entry)
       else
-        this.#context.call('message.send', body, (outcome) => this.#answered(lane, entry, outcome))
+        this.#context.call('message.send', body, (outcome) => this.#answered(queue, entry, outcome))
     })
   }
 
   /** @param before the entry before this try */
-  #answered(lane: Lane, before: UnsentRecord, outcome: CallOutcome): void {
+  #answered(queue: SendQueue, before: UnsentRecord, outcome: CallOutcome): void {
     const { transactionId } = before
     const entry = this.#entries.get(transactionId)
-    if (!entry || lane.current !== transactionId) return
-    const failure = refusalOf(outcome)
-    if (outcome.type === 'answer' && !failure) {
-      const [msgId] = (outcome.answer.msg_ids as number[] | undefined) ?? []
-      this.#take(entry, Number(msgId) || 0)
-    } else if (failure && !isRepeated(failure)) this.#fail(transactionId, failure)
+    if (!entry || queue.current !== transactionId) return
+    const result = sendOutcomeOf(outcome)
+    if (result.type === 'stored') this.#take(entry, result.msgId)
+    else if (result.type === 'refused') this.#fail(transactionId, result.failure)
     else {
-      this.#put(hasRun(outcome, failure) ? { ...entry, state: 'unknown' } : before)
-      if (this.#context.isOpen) this.#pause(lane, failure)
+      this.#put(result.type === 'unknown' ? { ...entry, state: 'unknown' } : before)
+      if (this.#context.isOpen) this.#queues.pause(queue, result.failure)
     }
-    this.#release(lane, transactionId)
+    this.#queues.release(queue, transactionId)
   }
 
   /** The time in which the server knows the transaction ID is over: only the log can tell. */
-  #search(lane: Lane, entry: UnsentRecord): void {
+  #search(queue: SendQueue, entry: UnsentRecord): void {
     const { transactionId } = entry
     searchChanges(this.#context, {
       log: this.#logOf(entry),
       transactionId,
       afterChange: entry.triedAtChange ?? 0,
-      isWanted: () => lane.current === transactionId,
+      isWanted: () => queue.current === transactionId,
       done: (result) => {
         if (typeof result === 'number') this.#take(entry, result)
         else if (result === 'missing' && this.#reloaded.delete(transactionId)) {
-          this.#call(lane, entry)
+          this.#call(queue, entry)
           return
         } else if (result === 'missing')
           this.#fail(transactionId, failureOf('undecided', 'the message may have been sent'))
         else {
           // A try that has become a search has not run.
           this.#put(this.#reloaded.has(transactionId) ? entry : { ...entry, state: 'unknown' })
-          if (this.#context.isOpen) this.#pause(lane, result)
+          if (this.#context.isOpen) this.#queues.pause(queue, result)
         }
-        this.#release(lane, transactionId)
+        this.#queues.release(queue, transactionId)
       },
     })
   }
@@ -343,31 +313,13 @@ export class Unsent implements Part, UnsentListener {
     if (!entry) return
     const { file, ...content } = entry
     this.#put({ ...content, attachment, state: 'queued' })
-    this.#drain()
+    this.#queues.drain()
   }
 
   #fail(transactionId: number, { code, name, message, retry }: Failure): void {
     const entry = this.#entries.get(transactionId)
     if (!entry) return
     this.#put({ ...entry, state: 'failed', failure: { code, name, message, retry } })
-  }
-
-  #pause(lane: Lane, failure: Failure | undefined): void {
-    lane.isPaused = true
-    const ms = waitMsOf(this.#context, failure, lane.failures++)
-    this.#context.after(`unsent ${lane.key}`, ms, () => {
-      lane.isPaused = false
-      this.#drain()
-    })
-  }
-
-  /** Ends the turn of an entry in its lane. */
-  #release(lane: Lane, transactionId: number): void {
-    if (lane.current !== transactionId) return
-    lane.current = 0
-    if (!lane.isPaused) lane.failures = 0
-    this.#busyLanes--
-    this.#drain()
   }
 
   #put(entry: UnsentRecord): void {
@@ -377,41 +329,14 @@ export class Unsent implements Part, UnsentListener {
 
   #drop(entry: UnsentRecord): void {
     const { transactionId } = entry
-    const lane = this.#laneOf(entry)
     this.#entries.delete(transactionId)
     this.#reloaded.delete(transactionId)
     this.#context.batch.dropUnsent(transactionId)
     this.#uploads.cancel(transactionId)
-    lane.ids.delete(transactionId)
-    if (lane.ids.size === 0) this.#lanes.delete(lane.key)
-    this.#release(lane, transactionId)
-  }
-
-  #laneOf({ conversationId, isGroup }: UnsentRecord): Lane {
-    const key = `${isGroup ? 'g' : 'd'}${conversationId}`
-    const known = this.#lanes.get(key)
-    if (known) return known
-    const lane = { key, ids: new Set<number>(), current: 0, isPaused: false, failures: 0 }
-    this.#lanes.set(key, lane)
-    return lane
+    this.#queues.remove(entry)
   }
 
   #logOf({ conversationId: id, isGroup }: UnsentRecord): LogKey {
     return isGroup ? groupKey(id) : directKey(this.#context.me, id)
-  }
-}
-
-/** The call that sends an entry. The sender is named for sessions of Admin tokens. */
-function sendBody(entry: UnsentRecord, me: number) {
-  return {
-    content_type: entry.contentType,
-    type: entry.isGroup ? 2 : 1,
-    targets: [entry.conversationId],
-    content: entry.content,
-    attachment: entry.attachment,
-    config: entry.config,
-    ext: entry.ext,
-    transaction_id: entry.transactionId,
-    from_user_id: me,
   }
 }

@@ -9,7 +9,7 @@ import {
   ModelServer,
   muted,
   ttlMs,
-} from '../../../test/support/lanes-model.js'
+} from '../../../test/support/send-order-model.js'
 import { Unsent } from './unsent.js'
 
 const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)

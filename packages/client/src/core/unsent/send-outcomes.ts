@@ -1,0 +1,60 @@
+/** The call that sends an unsent message, and what its outcome means. */
+import { badAnswer } from '../../errors.js'
+import type { Failure } from '../../model/failure.js'
+import type { UnsentRecord } from '../../model/records.js'
+import type { CallOutcome } from '../core-context.js'
+import { isLoggedOut, isRepeated } from '../outcomes.js'
+
+/**
+ * - `stored`: the server has the message; `msgId` 0: the answer had none
+ * - `refused`: no repeat changes it
+ * - `unknown`: the call may have run; it is repeated
+ * - `notRun`: the call was not sent, or was refused before it began
+ */
+export type SendOutcome =
+  | { readonly type: 'stored'; readonly msgId: number }
+  | { readonly type: 'refused'; readonly failure: Failure }
+  | { readonly type: 'unknown' | 'notRun'; readonly failure: Failure | undefined }
+
+/** Returns what the outcome of `message.send` means for its message. */
+export function sendOutcomeOf(outcome: CallOutcome): SendOutcome {
+  const failure = refusalOf(outcome)
+  if (outcome.type === 'answer' && !failure) {
+    const [msgId] = (outcome.answer.msg_ids as number[] | undefined) ?? []
+    return { type: 'stored', msgId: Number(msgId) || 0 }
+  }
+  if (failure && !isRepeated(failure)) return { type: 'refused', failure }
+  return { type: hasRun(outcome, failure) ? 'unknown' : 'notRun', failure }
+}
+
+/** Returns the call that sends an entry. The sender is named for sessions of Admin tokens. */
+export function sendBody(entry: UnsentRecord, me: number) {
+  return {
+    content_type: entry.contentType,
+    type: entry.isGroup ? 2 : 1,
+    targets: [entry.conversationId],
+    content: entry.content,
+    attachment: entry.attachment,
+    config: entry.config,
+    ext: entry.ext,
+    transaction_id: entry.transactionId,
+    from_user_id: me,
+  }
+}
+
+/** Returns why the outcome is no success; undefined for one, and for no answer. */
+function refusalOf(outcome: CallOutcome): Failure | undefined {
+  if (outcome.type === 'lost') return undefined
+  if (outcome.type === 'failure') return outcome.failure
+  const { data, fails } = outcome.answer
+  const [refusal] = Array.isArray(fails) ? fails : []
+  if (refusal)
+    return { code: refusal.code, name: 'refused', message: String(refusal.reason), retry: false }
+  return data === true ? undefined : badAnswer('message.send')
+}
+
+function hasRun(outcome: CallOutcome, failure: Failure | undefined): boolean {
+  if (outcome.type === 'lost') return outcome.isSent
+  if (!failure) return true
+  return !isLoggedOut(failure) && !['too_many_requests', 'too_many_calls'].includes(failure.name)
+}
