@@ -17,7 +17,7 @@ import { createConversationParts } from './views/conversation-parts.js'
 import { createHub } from './views/hub.js'
 import { createInterests } from './views/interests.js'
 import { createSummaries } from './views/summaries.js'
-import { createUsers, thingOf } from './views/users.js'
+import { createUsers, cachedValueOf } from './views/users.js'
 import { deriveView } from './views/view.js'
 
 /** Time that a logout waits for the server, milliseconds. */
@@ -59,7 +59,7 @@ export function createClientOn(
       initial: undefined,
       inputs: () => [users.find(id)],
       derive: (user) => user,
-      start: () => interests.add({ rank: 0, things: () => [`user.${id}`], presence: () => [id] }),
+      start: () => interests.add({ rank: 0, reads: () => [`user.${id}`], presence: () => [id] }),
     })
   }
   /** Ends the session of the device; its tokens end with it. */
@@ -85,9 +85,9 @@ export function createClientOn(
     groups: createGroups(hub, { parts, interests, call }),
     profile: deriveView(hub, {
       initial: undefined,
-      inputs: () => [thingOf<UserProfile>(session.state, 'profile')],
+      inputs: () => [cachedValueOf<UserProfile>(session.state, 'profile')],
       derive: (profile) => profile,
-      start: () => interests.add({ rank: 2, things: () => ['profile'] }),
+      start: () => interests.add({ rank: 2, reads: () => ['profile'] }),
     }),
     conversation(id, kind) {
       checkId('id', id, 0)

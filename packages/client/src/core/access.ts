@@ -11,7 +11,7 @@ export interface LogAccess {
    *   changes, in the batch of these; never, when the core ends before
    */
   needHead(key: LogKey, done?: () => void): void
-  /** Notes in the pending batch that a device of the own user has received up to a position. */
+  /** Records in the pending batch that a device of the own user has received up to a position. */
   setDelivered(key: LogKey, seq: number): void
 }
 
@@ -31,8 +31,8 @@ export interface ReceiptsListener {
   received(log: LogKey, seq: number): void
 }
 
-/** Calls of Sync to Things, in the batch that moves `pos`. */
-export interface ThingsListener {
+/** Calls of Sync to CachedReads, in the batch that moves `pos`. */
+export interface CachedReadsListener {
   /** An entry of `user` of a page: a number of the enumeration userChangeKind, and its ref. */
   changed(kind: number, ref: number): void
   /** Anything may have changed. */

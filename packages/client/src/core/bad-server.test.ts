@@ -89,7 +89,7 @@ describe('all parts of the core', () => {
     (_, answer) => {
       const world = new BadWorld(answer)
       world.bench.command('w', {
-        type: 'want',
+        type: 'watch',
         caller: 'test',
         keys: ['contacts', 'groups', 'user.9', 'group.7', 'members.7', 'pins', 'profile'],
       })

@@ -4,7 +4,7 @@ import type {
   LogRecord,
   MessageRecord,
   MetaRecord,
-  ThingRecord,
+  CachedRead,
   UnsentRecord,
 } from '../model/records.js'
 
@@ -20,7 +20,7 @@ const noChanges = () => ({
   messages: new Map<string, MessageRecord>(),
   unsent: new Map<number, UnsentRecord>(),
   sent: new Set<number>(),
-  things: new Map<string, ThingRecord>(),
+  things: new Map<string, CachedRead>(),
 })
 
 /**
@@ -108,7 +108,7 @@ export class BatchBuilder {
     sent.add(transactionId)
   }
 
-  putThing(record: ThingRecord): void {
+  putCachedRead(record: CachedRead): void {
     this.#change().things.set(record.key, record)
   }
 

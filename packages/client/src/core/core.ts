@@ -22,7 +22,7 @@ export interface CoreMachine {
 
 /** Settings of {@link Core}. */
 export interface CoreOptions extends LinkOptions {
-  /** Chance: at least 0, below 1. The same numbers and inputs give the same effects. */
+  /** Returns a random number: at least 0, below 1. The same numbers and inputs give the same effects. */
   random(): number
   /** False: the store is memory, because the durable one has failed. */
   readonly isDurable: boolean

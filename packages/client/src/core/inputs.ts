@@ -37,8 +37,8 @@ export type Command =
       readonly beforeSeq: number
       readonly limit: number
     }
-  /** Things to read now and whenever they turn stale; replaces the former list of the caller. */
-  | { readonly type: 'want'; readonly caller: string; readonly keys: readonly string[] }
+  /** Keys to read now and whenever they turn stale; replaces the former list of the caller. */
+  | { readonly type: 'watch'; readonly caller: string; readonly keys: readonly string[] }
   /** Users whose presence is shown; replaces the former list of the caller. */
   | { readonly type: 'presence'; readonly caller: string; readonly userIds: readonly number[] }
   /** The user types here. Sent at most every 3 s, and only when connected; never fails. */

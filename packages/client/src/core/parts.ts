@@ -12,7 +12,7 @@ import { History } from './sync/history.js'
 import { Latest } from './sync/latest.js'
 import { Reads } from './sync/reads.js'
 import { Sync } from './sync/sync.js'
-import { Things } from './things/things.js'
+import { CachedReads } from './cached-reads/cached-reads.js'
 import { Unsent } from './unsent/unsent.js'
 
 /** Creates the parts behind Link and Calls, in the order in which they hear of inputs. */
@@ -23,7 +23,7 @@ export function createParts(context: CoreContext): readonly Part[] {
     setDelivered: (key, seq) => logs.setDelivered(key, seq),
   }
   const unsent = new Unsent(context, access)
-  const things = new Things(context)
+  const cachedReads = new CachedReads(context)
   const receipts = new Receipts(context, access)
   const logs: Logs = new Logs(context, {
     unsent,
@@ -35,9 +35,9 @@ export function createParts(context: CoreContext): readonly Part[] {
   const spread = (key: LogKey) =>
     spreadMs(
       context,
-      kindOf(key) === 'group' ? things.memberCount(conversationOf(key, context.me)) : 0,
+      kindOf(key) === 'group' ? cachedReads.memberCount(conversationOf(key, context.me)) : 0,
     )
-  const sync: Sync = new Sync(context, logs, { things, spreadMs: spread })
+  const sync: Sync = new Sync(context, logs, { cachedReads, spreadMs: spread })
   const history = new History(context, logs, (key, done) => sync.needHead(key, done))
   const latest: Latest = new Latest(context, logs, { history, spreadMs: spread })
   return [
@@ -47,7 +47,7 @@ export function createParts(context: CoreContext): readonly Part[] {
     latest,
     new Reads(context, logs),
     unsent,
-    things,
+    cachedReads,
     new Presence(context),
     new Typing(context),
     receipts,

@@ -3,7 +3,7 @@ import type {
   LogRecord,
   MessageRecord,
   MetaRecord,
-  ThingRecord,
+  CachedRead,
   UnsentRecord,
 } from './records.js'
 
@@ -30,5 +30,5 @@ export interface Batch {
   readonly unsent: readonly UnsentRecord[]
   /** Transaction IDs of entries that are stored at the server, or were discarded. */
   readonly sent: readonly number[]
-  readonly things: readonly ThingRecord[]
+  readonly things: readonly CachedRead[]
 }

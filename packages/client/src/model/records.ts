@@ -31,7 +31,7 @@ export interface MetaRecord {
 /** The record of an empty store. */
 export const emptyMeta: MetaRecord = { userId: 0, epoch: '', pos: '', listCursor: '', commit: 0 }
 
-/** The state of a log: its numbers, marks and which of its messages are stored. */
+/** The state of a log: its numbers, positions and which of its messages are stored. */
 export interface LogRecord {
   readonly key: LogKey
   readonly kind: 'direct' | 'group' | 'broadcast'
@@ -48,7 +48,7 @@ export interface LogRecord {
    * absent: none.
    */
   readonly counted?: readonly SeqRange[]
-  /** True: the server must say `unread` and the marks, by the head of the log. */
+  /** True: the server must say `unread` and the positions, by the head of the log. */
   readonly isHeadNeeded: boolean
   readonly readSeq: number
   readonly deliveredSeq: number
@@ -159,11 +159,11 @@ export interface UnsentFile {
 }
 
 /**
- * A thing of the user that the client has read by an operation and reads again when it turns stale:
+ * The answer of an operation about the user, kept and read again when it turns stale:
  * `contacts`, `user.5`, `group.7`, `members.7`, `pins`, `profile` … Each kind has a loader in
- * core/things.
+ * core/cached-reads.
  */
-export interface ThingRecord {
+export interface CachedRead {
   /** Kind and ref with a dot between, or the kind alone. */
   readonly key: string
   /** The answer of the operation; absent: not read yet. */
@@ -178,5 +178,5 @@ export interface Tables {
   readonly logs: LogRecord
   readonly messages: MessageRecord
   readonly unsent: UnsentRecord
-  readonly things: ThingRecord
+  readonly things: CachedRead
 }

@@ -1,4 +1,4 @@
-/** Time and chance of the client. */
+/** Time and random numbers of the client. */
 export interface Clock {
   /** Milliseconds that only grow, also while the machine sleeps where the platform allows it. */
   now(): number

@@ -4,7 +4,7 @@ import type {
   LogRecord,
   MessageRecord,
   MetaRecord,
-  ThingRecord,
+  CachedRead,
   UnsentRecord,
 } from '../model/records.js'
 
@@ -14,7 +14,7 @@ export interface StoredState {
   readonly meta?: MetaRecord
   readonly logs: readonly LogRecord[]
   readonly unsent: readonly UnsentRecord[]
-  readonly things: readonly ThingRecord[]
+  readonly things: readonly CachedRead[]
 }
 
 /** A part of a log: positions between two bounds, both included, newest first. */

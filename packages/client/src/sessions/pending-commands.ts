@@ -18,7 +18,7 @@ interface Entry extends PendingCommand {
 const maxPending = 10_000
 
 /**
- * The commands of a tab that have no outcome yet, and its standing ones: the newest `want`, `presence`
+ * The commands of a tab that have no outcome yet, and its standing ones: the newest `watch`, `presence`
  * and `onScreen` of each caller.
  */
 export class PendingCommands {

@@ -7,7 +7,7 @@ import type {
   LogRecord,
   MessageRecord,
   MetaRecord,
-  ThingRecord,
+  CachedRead,
   UnsentRecord,
 } from '../model/records.js'
 import type { MessageQuery } from '../ports/store.js'
@@ -17,7 +17,7 @@ export interface ClientState {
   readonly meta: MetaRecord
   readonly logs: ReadonlyMap<LogKey, LogRecord>
   readonly unsent: ReadonlyMap<number, UnsentRecord>
-  readonly things: ReadonlyMap<string, ThingRecord>
+  readonly things: ReadonlyMap<string, CachedRead>
   readonly live: LiveState
 }
 
@@ -44,7 +44,7 @@ export interface Session {
   messages(query: MessageQuery): Promise<readonly MessageRecord[]>
   /**
    * Runs a command in the tab that leads, and again in the next one when that tab ends. The last
-   * `want`, `presence` and `onScreen` of each caller are repeated at every later leader.
+   * `watch`, `presence` and `onScreen` of each caller are repeated at every later leader.
    * @throws ClientError
    */
   execute(command: Command, options?: { readonly signal?: AbortSignal }): Promise<unknown>

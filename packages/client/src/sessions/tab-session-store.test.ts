@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { FakeBrowser, type FakePage, sendCommand, settle } from '../../test/support/fake-browser.js'
 import { aLog, anUnsent } from '../../test/support/fake-session.js'
 import { aBatch } from '../../test/support/a-batch.js'
+import { channelVersion } from './channel.js'
 import { StoreError } from '../ports/store.js'
 import { memoryStore } from '../stores/memory-store.js'
 
@@ -242,12 +243,27 @@ describe('messages of other pages', () => {
       'text',
       {},
       { hermod: 0, from: 'x', type: 'destroyed' },
-      { hermod: 1, type: 'destroyed' },
-      { hermod: 1, from: 'x', type: 'constructor' },
-      { hermod: 1, from: 'x', type: 'batch', generation: 99, batch: { meta: {} } },
-      { hermod: 1, from: 'x', type: 'here', generation: '99', commit: 1, live: {}, missing: [] },
-      { hermod: 1, from: 'x', type: 'command', id: 7, command: {} },
-      { hermod: 1, from: 'x', type: 'done', generation: 99, id: 'none', outcome: null },
+      { hermod: channelVersion, type: 'destroyed' },
+      { hermod: channelVersion, from: 'x', type: 'constructor' },
+      { hermod: channelVersion, from: 'x', type: 'batch', generation: 99, batch: { meta: {} } },
+      {
+        hermod: channelVersion,
+        from: 'x',
+        type: 'here',
+        generation: '99',
+        commit: 1,
+        live: {},
+        missing: [],
+      },
+      { hermod: channelVersion, from: 'x', type: 'command', id: 7, command: {} },
+      {
+        hermod: channelVersion,
+        from: 'x',
+        type: 'done',
+        generation: 99,
+        id: 'none',
+        outcome: null,
+      },
     ]
     for (const page of [one, two]) for (const message of bad) page.hear(message)
     await settle()
@@ -258,7 +274,7 @@ describe('messages of other pages', () => {
   it('of a newer version make a tab continue alone, so that the newer one leads', async () => {
     const browser = new FakeBrowser()
     const one = await browser.open()
-    one.hear({ hermod: 2, from: 'x', type: 'anything' })
+    one.hear({ hermod: channelVersion + 1, from: 'x', type: 'anything' })
     await settle()
     expect(browser.holder).toBeUndefined()
     expect(leaderOf(one).options.isDurable).toBe(false)

@@ -207,13 +207,13 @@ describe('commands when the leader changes', () => {
     const browser = new FakeBrowser()
     const [one, two, three] = [await browser.open(), await browser.open(), await browser.open()]
     const want = (page: FakePage, ...keys: string[]) =>
-      page.session.execute({ type: 'want', caller: 'views', keys })
+      page.session.execute({ type: 'watch', caller: 'views', keys })
     await want(two, 'contacts')
     await want(two, 'contacts', 'pins')
     await want(three, 'profile')
     await one.session.close()
     await settle()
-    const repeated = leaderOf(two).commands.filter(({ type }) => type === 'want')
+    const repeated = leaderOf(two).commands.filter(({ type }) => type === 'watch')
     expect(repeated).toMatchObject([{ keys: ['contacts', 'pins'] }, { keys: ['profile'] }])
     const callers = repeated.map((command) => 'caller' in command && command.caller)
     expect(new Set(callers).size).toBe(2)

@@ -4,7 +4,7 @@ import {
   type LogKey,
   type LogRecord,
   type MetaRecord,
-  type ThingRecord,
+  type CachedRead,
   type UnsentRecord,
 } from '../model/records.js'
 import type { StoredState } from '../ports/store.js'
@@ -14,7 +14,7 @@ export interface TableMaps {
   meta: MetaRecord
   readonly logs: Map<LogKey, LogRecord>
   readonly unsent: Map<number, UnsentRecord>
-  readonly things: Map<string, ThingRecord>
+  readonly things: Map<string, CachedRead>
 }
 
 /** An empty store. */
@@ -31,7 +31,7 @@ export function fillTables(tables: TableMaps, { meta = emptyMeta, ...stored }: S
   tables.meta = meta
   for (const log of stored.logs) tables.logs.set(log.key, log)
   for (const entry of stored.unsent) tables.unsent.set(entry.transactionId, entry)
-  for (const thing of stored.things) tables.things.set(thing.key, thing)
+  for (const read of stored.things) tables.things.set(read.key, read)
 }
 
 /** Returns the records of tables as a store returns them. */
@@ -55,6 +55,6 @@ export function applyToTables(tables: TableMaps, batch: Batch): void {
   for (const log of batch.logs) logs.set(log.key, log)
   for (const entry of batch.unsent) unsent.set(entry.transactionId, entry)
   for (const transactionId of batch.sent) unsent.delete(transactionId)
-  for (const thing of batch.things) things.set(thing.key, thing)
+  for (const read of batch.things) things.set(read.key, read)
   tables.meta = batch.meta
 }

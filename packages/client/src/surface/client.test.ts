@@ -438,7 +438,7 @@ it('contacts: the list by name, requests that wait, and calls', async () => {
   expect(contacts.list.getSnapshot()).toBe(list)
   expect(contacts.requests.getSnapshot()).toMatchObject([{ user_id: 8 }])
   await settled()
-  expect(session.commandsOf('want').at(-1)?.keys).toEqual(['contacts', 'user.5', 'user.6'])
+  expect(session.commandsOf('watch').at(-1)?.keys).toEqual(['contacts', 'user.5', 'user.6'])
   const calls = await callsOf(session, async () => {
     await contacts.add(5, { reason: 'hi' })
     await contacts.accept(5)
@@ -489,7 +489,7 @@ it('groups: list, info, members, and calls', async () => {
   expect(group.members.getSnapshot()).toBe(members)
   group.members.subscribe(() => {})
   await settled()
-  expect(session.commandsOf('want').at(-1)?.keys).toEqual(['members.7', 'group.7'])
+  expect(session.commandsOf('watch').at(-1)?.keys).toEqual(['members.7', 'group.7'])
   const results = [
     { user_id: 5, result: 'success' },
     { user_id: 6, result: 'fail', reason: 'group is full' },

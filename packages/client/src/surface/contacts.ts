@@ -3,7 +3,7 @@ import { ClientError } from '../errors.js'
 import type { RosterApplication, RosterEntry } from '../protocol-types.js'
 import { type Hub, isSameList } from '../views/hub.js'
 import type { Interests } from '../views/interests.js'
-import { thingOf, type Users, userOf } from '../views/users.js'
+import { cachedValueOf, type Users, userOf } from '../views/users.js'
 import { deriveView } from '../views/view.js'
 import { checkId, checkOptionalText, checkText } from './arguments.js'
 import type { Caller } from './caller.js'
@@ -19,14 +19,14 @@ export function createContacts(
   { users, interests, call }: { users: Users; interests: Interests; call: Caller },
 ): Contacts {
   const { session } = hub
-  const ids = () => thingOf<readonly number[]>(session.state, 'contacts')
+  const ids = () => cachedValueOf<readonly number[]>(session.state, 'contacts')
   let found: readonly User[] = []
   let sorted: readonly User[] = []
 
   return {
     list: deriveView(hub, {
       initial: undefined,
-      inputs: () => [hub.thingsVersion, session.state.live.online],
+      inputs: () => [hub.cacheVersion, session.state.live.online],
       derive: (_things, _online) => {
         interests.changed()
         const next = ids()?.flatMap((id) => users.find(id) ?? [])
@@ -40,7 +40,7 @@ export function createContacts(
       start: () =>
         interests.add({
           rank: 2,
-          *things() {
+          *reads() {
             yield 'contacts'
             for (const id of ids() ?? []) yield `user.${id}`
           },
@@ -49,9 +49,9 @@ export function createContacts(
     }),
     requests: deriveView(hub, {
       initial: undefined,
-      inputs: () => [thingOf<readonly RosterApplication[]>(session.state, 'contactRequests')],
+      inputs: () => [cachedValueOf<readonly RosterApplication[]>(session.state, 'contactRequests')],
       derive: (requests) => requests?.filter(({ status }) => status === waiting),
-      start: () => interests.add({ rank: 2, things: () => ['contactRequests'] }),
+      start: () => interests.add({ rank: 2, reads: () => ['contactRequests'] }),
     }),
     async add(userId, { reason, ...options } = {}) {
       checkId('userId', userId)

@@ -45,7 +45,7 @@ export function createConversation(
     start: () =>
       interests.add({
         rank: 1,
-        things: () => ['pins', 'groups', `${kind() === 'group' ? 'group' : 'user'}.${id}`],
+        reads: () => ['pins', 'groups', `${kind() === 'group' ? 'group' : 'user'}.${id}`],
         presence: () => (kind() === 'group' ? [] : [id]),
       }),
   })

@@ -3,7 +3,7 @@ import type { GroupMemberInfo, GroupRecord } from '../protocol-types.js'
 import type { ConversationParts } from '../views/conversation-parts.js'
 import { type Hub, shareList } from '../views/hub.js'
 import type { Interests } from '../views/interests.js'
-import { thingOf } from '../views/users.js'
+import { cachedValueOf } from '../views/users.js'
 import { deriveView } from '../views/view.js'
 import { checkId, checkIds, checkOptionalText, checkText, refuse } from './arguments.js'
 import type { Caller } from './caller.js'
@@ -19,15 +19,16 @@ interface Sources {
 export function createGroups(hub: Hub, sources: Sources): Groups {
   const { parts, interests, call } = sources
   const handles = new Map<number, Group>()
-  const ids = () => thingOf<readonly number[]>(hub.session.state, 'groups')
-  const groupOf = (id: number) => thingOf<GroupRecord | null>(hub.session.state, `group.${id}`)
+  const ids = () => cachedValueOf<readonly number[]>(hub.session.state, 'groups')
+  const groupOf = (id: number) =>
+    cachedValueOf<GroupRecord | null>(hub.session.state, `group.${id}`)
 
   let former: readonly GroupRecord[] | undefined
 
   return {
     list: deriveView(hub, {
       initial: undefined,
-      inputs: () => [hub.thingsVersion],
+      inputs: () => [hub.cacheVersion],
       derive: (_things) => {
         interests.changed()
         const groups = ids()?.flatMap((id) => groupOf(id) ?? [])
@@ -37,7 +38,7 @@ export function createGroups(hub: Hub, sources: Sources): Groups {
       start: () =>
         interests.add({
           rank: 2,
-          *things() {
+          *reads() {
             yield 'groups'
             for (const id of ids() ?? []) yield `group.${id}`
           },
@@ -63,7 +64,7 @@ export function createGroups(hub: Hub, sources: Sources): Groups {
         options,
       )
       const { group_id: id } = data as GroupRecord
-      parts.noteGroup(id)
+      parts.addGroup(id)
       return id
     },
   }
@@ -71,18 +72,18 @@ export function createGroups(hub: Hub, sources: Sources): Groups {
 
 function createGroup(hub: Hub, { interests, call }: Sources, id: number): Group {
   const ofGroup = { group_id: id }
-  const thing = <T>(key: string) =>
+  const cachedView = <T>(key: string) =>
     deriveView(hub, {
       initial: undefined,
-      inputs: () => [thingOf<T | null>(hub.session.state, key)],
+      inputs: () => [cachedValueOf<T | null>(hub.session.state, key)],
       derive: (value) => value ?? undefined,
       // The version of the group tells which events its members have.
-      start: () => interests.add({ rank: 2, things: () => [key, `group.${id}`] }),
+      start: () => interests.add({ rank: 2, reads: () => [key, `group.${id}`] }),
     })
   return {
     id,
-    info: thing<GroupRecord>(`group.${id}`),
-    members: thing<readonly GroupMemberInfo[]>(`members.${id}`),
+    info: cachedView<GroupRecord>(`group.${id}`),
+    members: cachedView<readonly GroupMemberInfo[]>(`members.${id}`),
     async invite(userIds, { reason, ...options } = {}) {
       checkIds('userIds', userIds)
       checkOptionalText('reason', reason)

@@ -153,14 +153,14 @@ it('conversation list: the names of all conversations are read while it has list
   session.apply({ logs: [talk(5, 50), aLog('g7', { last: null })] })
   const unsubscribe = client.conversations.subscribe(() => {})
   await settled()
-  expect(session.commandsOf('want').at(-1)?.keys).toEqual(['pins', 'groups', 'user.5', 'group.7'])
+  expect(session.commandsOf('watch').at(-1)?.keys).toEqual(['pins', 'groups', 'user.5', 'group.7'])
   session.apply({ logs: [talk(6, 60)] })
   await settled()
-  expect(session.commandsOf('want').at(-1)?.keys).toContain('user.6')
+  expect(session.commandsOf('watch').at(-1)?.keys).toContain('user.6')
   expect(session.commandsOf('presence').at(-1)?.userIds).toEqual([6, 5])
   unsubscribe()
   await settled()
-  expect(session.commandsOf('want').at(-1)?.keys).toEqual([])
+  expect(session.commandsOf('watch').at(-1)?.keys).toEqual([])
 })
 
 it('conversation list and messages: nothing more comes to a client that has ended', async () => {

@@ -75,7 +75,7 @@ export function createConversationList(
       const stopChanges = changes.start()
       const stopInterest = interests.add({
         rank: 3,
-        *things() {
+        *reads() {
           yield 'pins'
           yield 'groups'
           for (const { kind, id } of conversations)
@@ -101,7 +101,7 @@ function createChanges(hub: Hub, parts: ConversationParts) {
   let me = 0
   let online: readonly number[] = []
   /** Conversations with typing users, uploads or unsent messages, which may end without being named. */
-  let fleeting: readonly number[] = []
+  let shortLived: readonly number[] = []
 
   const takeFleeting = (): readonly number[] => {
     const { live, unsent } = session.state
@@ -109,12 +109,12 @@ function createChanges(hub: Hub, parts: ConversationParts) {
       (id) => unsent.get(Number(id))?.conversationId ?? [],
     )
     const typing = live.typing.map(({ conversationId }) => conversationId)
-    const taken = [...fleeting, ...(online === live.online ? [] : [...online, ...live.online])]
+    const taken = [...shortLived, ...(online === live.online ? [] : [...online, ...live.online])]
     online = live.online
-    fleeting = [...typing, ...uploads, ...parts.unsentIds()]
-    return [...taken, ...fleeting]
+    shortLived = [...typing, ...uploads, ...parts.unsentIds()]
+    return [...taken, ...shortLived]
   }
-  const note = (change: StateChange) => {
+  const collect = (change: StateChange) => {
     if (ids === 'all') return
     const isOtherUser = hub.me !== me
     const isFar = change.type === 'batch' && isFarReaching(change.batch)
@@ -134,7 +134,7 @@ function createChanges(hub: Hub, parts: ConversationParts) {
       ids = new Set()
       me = hub.me
       takeFleeting()
-      const unwatch = hub.watch(note)
+      const unwatch = hub.watch(collect)
       return () => {
         isWatched = false
         ids = 'all'

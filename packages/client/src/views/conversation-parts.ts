@@ -13,8 +13,8 @@ export interface ConversationParts {
   logs(id: number, kind: ConversationKind): readonly LogRecord[]
   /** The kind, from what is stored and what the server has answered. */
   kind(id: number): ConversationKind | undefined
-  /** Notes that an ID is that of a group, before its log has arrived. */
-  noteGroup(id: number): void
+  /** Records that an ID is that of a group, before its log has arrived. */
+  addGroup(id: number): void
   /** In the order in which they are sent. */
   unsent(id: number): readonly UnsentRecord[]
   /** Conversations with unsent messages. */
@@ -72,7 +72,7 @@ export function createConversationParts(hub: Hub): ConversationParts {
       const entry = unsentLists().get(id)?.[0]
       return entry && (entry.isGroup ? 'group' : 'direct')
     },
-    noteGroup: (id) => groups.add(id),
+    addGroup: (id) => groups.add(id),
     unsent: (id) => unsentLists().get(id) ?? none,
     unsentIds: () => unsentLists().keys(),
     typing: (id) => typingLists(session.state.live.typing, hub.me).get(id) ?? none,

@@ -9,8 +9,8 @@ export interface Hub {
   readonly session: Session
   /** Grows with each change, so that views compute once for each. */
   readonly version: number
-  /** Grows with each change of a thing. */
-  readonly thingsVersion: number
+  /** Grows with each change of a cached read. */
+  readonly cacheVersion: number
   /** The own user; 0: not known yet. */
   readonly me: number
   /** True: nothing more comes until the app connects again. */
@@ -29,11 +29,11 @@ export function createHub(
   const report = reporterOf(options)
   const listeners = new Listeners<StateChange>(report)
   let version = 0
-  let thingsVersion = 0
+  let cacheVersion = 0
   session.subscribe((change) => {
     version++
-    if (change.type === 'reload' || (change.type === 'batch' && hasThings(change.batch)))
-      thingsVersion++
+    if (change.type === 'reload' || (change.type === 'batch' && hasCachedReads(change.batch)))
+      cacheVersion++
     listeners.notify(change)
   })
   return {
@@ -41,8 +41,8 @@ export function createHub(
     get version() {
       return version
     },
-    get thingsVersion() {
-      return thingsVersion
+    get cacheVersion() {
+      return cacheVersion
     },
     get me() {
       const { live, meta } = session.state
@@ -56,7 +56,7 @@ export function createHub(
   }
 }
 
-function hasThings({ things, isReset }: Batch): boolean {
+function hasCachedReads({ things, isReset }: Batch): boolean {
   return things.length > 0 || isReset
 }
 

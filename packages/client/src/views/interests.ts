@@ -4,8 +4,8 @@ import type { Session } from '../sessions/session.js'
 
 /** The needs of a view while it has listeners; absent: nothing of this kind. */
 export interface Interest {
-  /** Things to read, and to read again when they turn stale. */
-  readonly things?: () => Iterable<string>
+  /** Keys to read, and to read again when they turn stale. */
+  readonly reads?: () => Iterable<string>
   /** Users that are shown with their presence. */
   readonly presence?: () => Iterable<number>
   /** Logs on screen. */
@@ -18,22 +18,22 @@ export interface Interest {
 export interface Interests {
   /** @returns ends the interest */
   add(interest: Interest): () => void
-  /** Notes that an interest returns something else now. */
+  /** Called when an interest returns something else. */
   changed(): void
 }
 
-/** The most things that the core keeps current. */
-const maxThings = 20_000
+/** The most keys that the core keeps current. */
+const maxReads = 20_000
 /** The most users that the server lets a connection watch. */
 const maxWatched = 500
 
 /** Makes the interests of one client. @param caller names the client among all tabs */
 export function createInterests(session: Session, caller: string): Interests {
   const interests = new Set<Interest>()
-  const sent = { want: '', presence: '', onScreen: '' }
+  const sent = { watch: '', presence: '', onScreen: '' }
   let isScheduled = false
 
-  const tell = (command: Command & { readonly type: keyof typeof sent }, list: string) => {
+  const publish = (command: Command & { readonly type: keyof typeof sent }, list: string) => {
     if (sent[command.type] === list) return
     sent[command.type] = list
     // A client that is closed needs nothing.
@@ -42,22 +42,22 @@ export function createInterests(session: Session, caller: string): Interests {
   const flush = () => {
     isScheduled = false
     const ranked = [...interests].sort((a, b) => a.rank - b.rank)
-    const things = new Set<string>()
+    const reads = new Set<string>()
     const watched = new Set<number>()
     const logs = new Set<LogKey>()
     for (const interest of ranked) {
-      for (const each of interest.things?.() ?? []) things.add(each)
+      for (const each of interest.reads?.() ?? []) reads.add(each)
       for (const each of interest.logs?.() ?? []) logs.add(each)
       for (const each of interest.presence?.() ?? []) {
         if (watched.size >= maxWatched) break
         watched.add(each)
       }
     }
-    const keys = [...things].slice(0, maxThings)
+    const keys = [...reads].slice(0, maxReads)
     const userIds = [...watched]
-    tell({ type: 'want', caller, keys }, keys.join())
-    tell({ type: 'presence', caller, userIds }, userIds.join())
-    tell({ type: 'onScreen', caller, logs: [...logs] }, [...logs].join())
+    publish({ type: 'watch', caller, keys }, keys.join())
+    publish({ type: 'presence', caller, userIds }, userIds.join())
+    publish({ type: 'onScreen', caller, logs: [...logs] }, [...logs].join())
   }
   const changed = () => {
     if (isScheduled) return

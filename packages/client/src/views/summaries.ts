@@ -4,7 +4,7 @@ import type { GroupRecord } from '../protocol-types.js'
 import type { ConversationKind, ConversationParts } from './conversation-parts.js'
 import { type Hub, isSameList, memoized, shareObject } from './hub.js'
 import { statusOf, storedMessage, unsentMessage } from './messages/message.js'
-import { thingOf, type Users } from './users.js'
+import { cachedValueOf, type Users } from './users.js'
 
 /** The conversations of a client, one by one; the same object until one changes. */
 export interface Summaries {
@@ -33,9 +33,9 @@ export function createSummaries(hub: Hub, parts: ConversationParts, users: Users
     const newest = unsent.at(-1)
     return [
       kind === 'direct' ? users.find(id) : undefined,
-      kind === 'group' ? thingOf<GroupRecord>(state, `group.${id}`) : undefined,
-      joinedSet(thingOf(state, 'groups'))?.has(id),
-      pinnedSet(thingOf(state, 'pins')).has(id),
+      kind === 'group' ? cachedValueOf<GroupRecord>(state, `group.${id}`) : undefined,
+      joinedSet(cachedValueOf(state, 'groups'))?.has(id),
+      pinnedSet(cachedValueOf(state, 'pins')).has(id),
       parts.typing(id),
       hub.me,
       newest && state.live.uploads[newest.transactionId],

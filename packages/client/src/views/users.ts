@@ -13,8 +13,8 @@ export interface Users {
   isOnline(id: number): boolean
 }
 
-/** Returns the value of a thing; undefined: not read yet. */
-export function thingOf<T>(state: ClientState, key: string): T | undefined {
+/** Returns the answer of a cached read; undefined: not read yet. */
+export function cachedValueOf<T>(state: ClientState, key: string): T | undefined {
   return state.things.get(key)?.value as T | undefined
 }
 
@@ -27,7 +27,7 @@ export function createUsers(hub: Hub): Users {
     isOnline,
     find(id) {
       // A user that does not exist is read as null.
-      const raw = thingOf<RosterEntry | null>(hub.session.state, `user.${id}`)
+      const raw = cachedValueOf<RosterEntry | null>(hub.session.state, `user.${id}`)
       if (!raw) {
         users.delete(id)
         return undefined

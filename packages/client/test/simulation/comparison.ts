@@ -20,7 +20,7 @@ export interface Compared {
   readonly name: string
   readonly userId: number
   readonly store: VirtualStore
-  /** Keys of things that are read again when they change. */
+  /** Keys of cached reads that are read again when they change. */
   readonly wanted: readonly string[]
   /** The state of the connection. */
   readonly connection: string | undefined
@@ -47,7 +47,7 @@ export function differences(compared: Compared, server: ModelServer): string[] {
   for (const record of store.logs.values())
     if (!known.has(record.key) && (record.change > 0 || record.kind === 'group'))
       found.push(`log ${record.key} is not the user's`)
-  found.push(...differentThings(compared, server))
+  found.push(...differentReads(compared, server))
   for (const key of store.messages.keys())
     if (!store.logs.has(key) && (store.messages.get(key)?.size ?? 0) > 0)
       found.push(`messages of ${key} without its log`)
@@ -151,11 +151,11 @@ function differentMessages(
   return found
 }
 
-function differentThings({ store, userId, wanted }: Compared, server: ModelServer): string[] {
+function differentReads({ store, userId, wanted }: Compared, server: ModelServer): string[] {
   return wanted.flatMap((key) => {
     const record = store.things.get(key)
     if (!record || record.isStale || !('value' in record)) return [`${key} is not read`]
-    const [own, right] = [record.value, thingOf(server, userId, key)].map((each) =>
+    const [own, right] = [record.value, cachedValueOf(server, userId, key)].map((each) =>
       JSON.stringify(each),
     )
     return own === right ? [] : [`${key} is ${own} instead of ${right}`]
@@ -163,7 +163,7 @@ function differentThings({ store, userId, wanted }: Compared, server: ModelServe
 }
 
 /** A thing as the operations of the model answer it. */
-function thingOf(server: ModelServer, userId: number, key: string): unknown {
+function cachedValueOf(server: ModelServer, userId: number, key: string): unknown {
   const [kind, ref] = key.split('.')
   const session = { owner: 'comparison', userId, guid: undefined, deviceSn: 0 }
   const call = (op: string, data: object): Json => {

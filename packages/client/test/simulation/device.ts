@@ -21,7 +21,7 @@ interface DeviceOptions {
   readonly userId: number
   readonly guid: string | null
   readonly store?: VirtualStore
-  /** Keys of things that its pages show. */
+  /** Keys of cached reads that its pages show. */
   readonly wanted: readonly string[]
 }
 
@@ -142,7 +142,7 @@ export class Device {
     tab.input({
       type: 'command',
       id: `${this.name} things`,
-      command: { type: 'want', caller: 'pages', keys: this.wanted },
+      command: { type: 'watch', caller: 'pages', keys: this.wanted },
     })
     for (const [id, { command, outcome }] of this.commands)
       if (!outcome) tab.input({ type: 'command', id, command })

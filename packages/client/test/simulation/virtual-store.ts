@@ -4,7 +4,7 @@ import type {
   LogRecord,
   MessageRecord,
   MetaRecord,
-  ThingRecord,
+  CachedRead,
   UnsentRecord,
 } from '../../src/model/records.js'
 import type { MessageQuery, StoredState, StoreFailure } from '../../src/ports/store.js'
@@ -15,7 +15,7 @@ export class VirtualStore {
   /** By log and position. */
   messages = new Map<string, Map<number, MessageRecord>>()
   unsent = new Map<number, UnsentRecord>()
-  things = new Map<string, ThingRecord>()
+  things = new Map<string, CachedRead>()
   /** The next apply fails with it. */
   failure: StoreFailure | undefined
   #generation = 0

@@ -106,7 +106,7 @@ export class App implements AsyncDisposable {
         found.push(`conversation ${id} has ${summary?.unread} unread instead of ${unread[id] ?? 0}`)
       found.push(...(await this.#differentMessages(api, id, groupIds.includes(id))))
     }
-    found.push(...(await this.#differentThings(api)))
+    found.push(...(await this.#differentReads(api)))
     return found.map((each) => `${this.name}: ${each}`)
   }
 
@@ -195,7 +195,7 @@ export class App implements AsyncDisposable {
     }
   }
 
-  async #differentThings(api: Api): Promise<string[]> {
+  async #differentReads(api: Api): Promise<string[]> {
     const [contacts, groups, profile] = await Promise.all([
       api.succeed('GET', '/roster/list'),
       api.succeed('GET', '/group/user_joined'),

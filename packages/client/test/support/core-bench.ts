@@ -10,7 +10,7 @@ import type {
   LogRecord,
   MessageRecord,
   MetaRecord,
-  ThingRecord,
+  CachedRead,
   UnsentRecord,
 } from '../../src/model/records.js'
 
@@ -28,7 +28,7 @@ export class StoredTables {
   readonly logs = new Map<string, LogRecord>()
   readonly messages = new Map<string, MessageRecord>()
   readonly unsent = new Map<number, UnsentRecord>()
-  readonly things = new Map<string, ThingRecord>()
+  readonly things = new Map<string, CachedRead>()
 
   apply(batch: Batch): void {
     this.meta = batch.meta

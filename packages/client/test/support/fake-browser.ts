@@ -159,7 +159,7 @@ export class FakePage {
 
   show(): void {
     this.isVisible = true
-    this.#tell('visible')
+    this.#notify('visible')
   }
 
   hide(): void {
@@ -168,13 +168,13 @@ export class FakePage {
 
   /** The browser keeps the page for a step back in the history, after it has said so. */
   suspend(): void {
-    this.#tell('suspended')
+    this.#notify('suspended')
     this.isFrozen = true
   }
 
   resume(): void {
     this.thaw()
-    this.#tell('resumed')
+    this.#notify('resumed')
   }
 
   /** The page hangs: no event, timer or promise of it runs. */
@@ -213,7 +213,7 @@ export class FakePage {
     return this.session.execute(sendCommand(transactionId), signal && { signal })
   }
 
-  #tell(change: TabChange): void {
+  #notify(change: TabChange): void {
     for (const watcher of this.#watchers) watcher(change)
   }
 

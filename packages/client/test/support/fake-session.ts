@@ -11,7 +11,7 @@ import type {
   MessageRecord,
   MetaRecord,
   SeqRange,
-  ThingRecord,
+  CachedRead,
   UnsentRecord,
 } from '../../src/model/records.js'
 import { ClientError, failureOf } from '../../src/errors.js'
@@ -42,7 +42,7 @@ export class FakeSession implements ClientSession {
     meta: { userId: me, epoch: 'e', pos: 'p', listCursor: '', commit: 0 } as MetaRecord,
     logs: new Map<LogKey, LogRecord>(),
     unsent: new Map<number, UnsentRecord>(),
-    things: new Map<string, ThingRecord>(),
+    things: new Map<string, CachedRead>(),
     live: {
       connection: { state: 'online' },
       userId: me,
@@ -223,7 +223,7 @@ export function anUnsent(transactionId: number, changes: Partial<UnsentRecord> =
 }
 
 /** A user as the server answers it. */
-export function aUser(id: number, changes: object = {}): ThingRecord {
+export function aUser(id: number, changes: object = {}): CachedRead {
   const value = {
     user_id: id,
     username: `user${id}`,

@@ -58,7 +58,7 @@ export function headOf(record: LogRecord, members: Partial<Head> = {}): Head {
   return {
     key,
     state: {},
-    marks: {
+    positions: {
       readSeq: record.readSeq,
       deliveredSeq: record.deliveredSeq,
       peerReadSeq: record.peerReadSeq,

@@ -49,7 +49,7 @@ export const newest = [message(2), message(1)]
 export const list = page({ list: true, heads: [head({ messages: newest })] })
 
 export class SyncBench extends CoreBench {
-  /** What Things has heard. */
+  /** What CachedReads has heard. */
   readonly heard: string[]
 
   static create(options: Omit<CoreBenchOptions, 'parts'> = {}): SyncBench {
@@ -63,14 +63,14 @@ export class SyncBench extends CoreBench {
         onScreen: () => sync.onScreen,
       })
       const spread = (key: LogKey) => spreadMs(context, key.startsWith('g') ? 5_000 : 0)
-      const things = {
+      const cachedReads = {
         changed: (kind: number, ref: number) => heard.push(`${kind}.${ref}`),
         allChanged: () => undefined,
         groupVersion: (groupId: number, version: number) =>
           heard.push(`group ${groupId} ${version}`),
         memberCount: () => 5_000,
       }
-      const sync: Sync = new Sync(context, logs, { things, spreadMs: spread })
+      const sync: Sync = new Sync(context, logs, { cachedReads, spreadMs: spread })
       const history = new History(context, logs, (key, done) => sync.needHead(key, done))
       const latest: Latest = new Latest(context, logs, { history, spreadMs: spread })
       // A test calls Sync as other parts do, within a step.

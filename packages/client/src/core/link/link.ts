@@ -56,7 +56,7 @@ const maxWaitMs = 300_000
 const maxRefusals = 3
 
 /** A session that is replaced so soon may have been displaced by an older one of the same device. */
-const overtakenMs = 5_000
+const displacedMs = 5_000
 const replaced = 4500
 const tokenExpired = 4003
 const invalidToken = 4505
@@ -93,7 +93,7 @@ export class Link {
   /** The answer to a session.open that failed. */
   #refusal: Failure | undefined
   /** True: the client has come back after a session that was replaced at once. */
-  #wasOvertaken = false
+  #wasDisplaced = false
 
   constructor(context: CoreContext, host: LinkHost, options: LinkOptions) {
     this.#context = context
@@ -207,7 +207,7 @@ export class Link {
   /** The connection has ended. */
   ended(code: number, reason: string): void {
     const closing = this.#closing
-    const isYoung = this.isOpen && this.#context.now - this.#openedAt < overtakenMs
+    const isYoung = this.isOpen && this.#context.now - this.#openedAt < displacedMs
     this.#leave()
     // A cut connection may lose the close frame, not what was announced before.
     const end = isOurs(code) || !closing ? { code, reason } : closing
@@ -218,9 +218,9 @@ export class Link {
       this.#refusal = failure
       if (this.#refusals === 1) this.#try()
       else this.#retry(failure)
-    } else if (end.code === replaced && isYoung && !this.#wasOvertaken) {
+    } else if (end.code === replaced && isYoung && !this.#wasDisplaced) {
       // A former tab or process has ended while its session.open was on the way, and it came last.
-      this.#wasOvertaken = true
+      this.#wasDisplaced = true
       this.#retry(failure)
     } else if (end.code >= 4500 && end.code <= 4999) this.#end(failure)
     else this.#retry(failure)
@@ -370,7 +370,7 @@ export class Link {
     const wasOpen = this.isOpen
     if (wasOpen && this.#context.now - this.#openedAt >= stableMs) {
       this.#failures = 0
-      this.#wasOvertaken = false
+      this.#wasDisplaced = false
     }
     this.#phase = 'waiting'
     this.#probedAt = 0

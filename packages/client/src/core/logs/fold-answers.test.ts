@@ -21,7 +21,7 @@ import {
   headCaseOf,
   type HeadRequest,
 } from './fold-answers.js'
-import { beginFold, type Fold, foldChange, foldDeletion, foldMark } from './log-fold.js'
+import { beginFold, type Fold, foldChange, foldDeletion, foldPosition } from './log-fold.js'
 import type { Head, LogChange } from './wire.js'
 
 /** Applies a head. @returns the record, and what is left to do */
@@ -303,7 +303,7 @@ class ListedLog {
     if (what === 'read') {
       this.#readSeq = Math.max(this.#readSeq, Math.min(seq, this.seq))
       const mark = { actorId: me, seq: this.#readSeq, msgId: 100 + this.#readSeq }
-      return (fold) => foldMark(fold, 'read', mark, me)
+      return (fold) => foldPosition(fold, 'read', mark, me)
     }
     if (what === 'hide') {
       this.#hiddenMsgId = 100 + this.seq
@@ -332,7 +332,7 @@ class ListedLog {
   head(known: number | undefined): Head {
     const { visible } = this
     return headOf(empty, {
-      marks: { readSeq: this.#readSeq, deliveredSeq: 0, peerReadSeq: 0, peerDeliveredSeq: 0 },
+      positions: { readSeq: this.#readSeq, deliveredSeq: 0, peerReadSeq: 0, peerDeliveredSeq: 0 },
       change: this.changes.length,
       seq: this.seq,
       unread: this.unread,

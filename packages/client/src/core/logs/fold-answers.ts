@@ -79,7 +79,7 @@ export function headCaseOf(log: LogRecord, head: Head, { moved, asked }: HeadReq
   return head.messages && !mayBeFew ? 'whole' : 'behind'
 }
 
-/** Tests for a log that has had nothing but changes since a request: the server knew its marks. */
+/** Tests for a log that has had nothing but changes since a request: the server knew its positions. */
 const isCurrent = (moved: Moved) => moved === 'nothing' || moved === 'changes'
 
 /** Applies a head. */
@@ -89,7 +89,7 @@ export function foldHead(fold: Fold, head: Head, request: HeadRequest): HeadResu
   const found = emptyFor(fold, head, request)
   hide(fold, head.hiddenMsgId)
   const result = takeContent(fold, head, { ...request, found })
-  const isNews = head.marks.readSeq > readSeq || head.hiddenMsgId !== hiddenMsgId
+  const isNews = head.positions.readSeq > readSeq || head.hiddenMsgId !== hiddenMsgId
   takeNumbers(fold, head, { isNews, moved: request.moved })
   if (result !== 'taken') needHead(fold)
   return result
@@ -107,7 +107,7 @@ function emptyFor(fold: Fold, head: Head, request: HeadRequest): ContentCase {
   const found = headCaseOf(fold.record, head, request)
   if (found !== 'lost' && found !== 'shown') return found
   emptyFold(fold)
-  if (found === 'lost') set(fold, { change: 0, seq: 0, ...head.marks })
+  if (found === 'lost') set(fold, { change: 0, seq: 0, ...head.positions })
   else draftOf(fold).hiddenMsgId = head.hiddenMsgId
   return emptyFor(fold, head, request)
 }
@@ -157,7 +157,7 @@ function takeNumbers(
   { isNews, moved }: { readonly isNews: boolean; readonly moved: Moved },
 ): void {
   const isSame = head.change === fold.record.change
-  raise(fold, head.marks)
+  raise(fold, head.positions)
   if (isSame) {
     set(fold, { seq: head.seq })
     takeLast(fold, head)
@@ -165,12 +165,12 @@ function takeNumbers(
   if (isSame && isCurrent(moved)) {
     // The number stands for all messages so far; those of later changes are counted here again.
     readAll(fold)
-    set(fold, { readSeq: head.marks.readSeq, unread: head.unread, isHeadNeeded: false })
+    set(fold, { readSeq: head.positions.readSeq, unread: head.unread, isHeadNeeded: false })
     const { pendingReadMsgId = -1 } = fold.record
     if (head.unread === 0 && head.latestMsgId <= pendingReadMsgId) confirmRead(fold)
     return
   }
-  // The numbers are of another moment than the log. When they tell something new, they are needed again.
+  // The numbers are of another moment than the log. When they say something new, they are needed again.
   const { record } = fold
   if (
     isNews ||

@@ -5,7 +5,7 @@ import {
   type Fold,
   foldChange,
   foldDeletion,
-  foldMark,
+  foldPosition,
   forgetLast,
   needHead,
   needSpreadHead,
@@ -35,7 +35,7 @@ const leaves = ['group.left', 'group.kicked', 'group.blocked', 'group.absence']
 /** Settings of a group that change what a head says. */
 const settings = ['history_visible', 'read_ack']
 
-/** Applies an event to the log that it concerns. Events of other things do nothing. */
+/** Applies an event to the log that it concerns. Other events do nothing. */
 export function applyEvent(
   logs: Logs,
   { event, data, change }: EventFrame,
@@ -43,8 +43,8 @@ export function applyEvent(
 ): EventResult {
   const members = membersOf(data)
   if (change !== undefined) return applyChange(logs, { event, data, change })
-  if (event === 'message.read') return applyMark(logs, 'read', members, me)
-  if (event === 'message.delivered') return applyMark(logs, 'delivered', members, me)
+  if (event === 'message.read') return applyPosition(logs, 'read', members, me)
+  if (event === 'message.delivered') return applyPosition(logs, 'delivered', members, me)
   if (event === 'conversation.deleted') return applyDeletion(logs, members)
   if (event === 'message.expired') return applyExpiry(logs, members)
   if (event.startsWith('group.')) return applyGroupEvent(logs, event, members, me)
@@ -70,10 +70,15 @@ function applyChange(logs: Logs, frame: Required<EventFrame>): EventResult {
   return wasKnown ? { type: 'gap', key, change } : { type: 'unknownLog', key }
 }
 
-function applyMark(logs: Logs, kind: 'read' | 'delivered', data: Members, me: number): EventResult {
+function applyPosition(
+  logs: Logs,
+  kind: 'read' | 'delivered',
+  data: Members,
+  me: number,
+): EventResult {
   const [actorId, seq, msgId = 0] = [data.actor_id, data.seq, data.msg_id].map(countOf)
   if (actorId === undefined || seq === undefined) return applied
-  return change(logs, data, (fold) => foldMark(fold, kind, { actorId, seq, msgId }, me))
+  return change(logs, data, (fold) => foldPosition(fold, kind, { actorId, seq, msgId }, me))
 }
 
 function applyDeletion(logs: Logs, data: Members): EventResult {

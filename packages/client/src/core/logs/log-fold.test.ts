@@ -14,7 +14,7 @@ import {
 } from '../../../test/support/log-fixtures.js'
 import type { LogRecord } from '../../model/records.js'
 import { foldHead } from './fold-answers.js'
-import { beginFold, foldChange, foldDeletion, foldMark, foldRead } from './log-fold.js'
+import { beginFold, foldChange, foldDeletion, foldPosition, foldRead } from './log-fold.js'
 
 describe('changes of a log', () => {
   it('apply in the order of their numbers, once', () => {
@@ -130,7 +130,7 @@ describe('changes of a log', () => {
 
 describe('marks of a log', () => {
   const mark = (record: LogRecord, kind: 'read' | 'delivered', actorId: number, seq: number) =>
-    folded(record, (fold) => foldMark(fold, kind, { actorId, seq, msgId: 100 + seq }, me))
+    folded(record, (fold) => foldPosition(fold, kind, { actorId, seq, msgId: 100 + seq }, me))
 
   it('only grow', () => {
     expect(mark(two, 'read', peer, 1).peerReadSeq).toBe(2)
@@ -164,7 +164,7 @@ describe('reading', () => {
   it('is confirmed by the own mark, and by an own message', () => {
     const read = folded(two, (fold) => foldRead(fold, 102))
     const marked = folded(read, (fold) =>
-      foldMark(fold, 'read', { actorId: me, seq: 2, msgId: 102 }, me),
+      foldPosition(fold, 'read', { actorId: me, seq: 2, msgId: 102 }, me),
     )
     expect(marked.pendingReadMsgId).toBeUndefined()
     expect(after(read, stored(3, 3, { senderId: me })).pendingReadMsgId).toBeUndefined()

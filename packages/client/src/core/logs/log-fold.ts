@@ -109,7 +109,7 @@ export function forgetLast(fold: Fold): void {
   delete draftOf(fold).last
 }
 
-/** Makes the server say the unread count and the marks. */
+/** Makes the server say the unread count and the positions. */
 export function needHead(fold: Fold): void {
   fold.wait = 'soon'
   if (!fold.record.isHeadNeeded) draftOf(fold).isHeadNeeded = true
@@ -154,7 +154,7 @@ export function foldChange(fold: Fold, change: LogChange, reader: Reader): Appli
       remove(fold, seq)
       if (senderId === undefined) needHead(fold)
       else {
-        moveMarks(fold, { seq, senderId, isSystem }, reader.me)
+        moveReadPositions(fold, { seq, senderId, isSystem }, reader.me)
         if (senderId !== reader.me) uncount(fold, seq)
       }
     }
@@ -171,8 +171,8 @@ function isIncomplete({ kind, status }: LogRecord): boolean {
   return kind !== 'group' || status === undefined
 }
 
-/** Applies a mark, as a maximum. */
-export function foldMark(
+/** Applies a read or delivered position, as a maximum. */
+export function foldPosition(
   fold: Fold,
   kind: 'read' | 'delivered',
   {
@@ -201,7 +201,7 @@ function readUpTo(fold: Fold, seq: number): void {
   else if (fold.record.unread > 0) needHead(fold)
 }
 
-/** Takes a removed message off the unread count. For one that is not marked as counted only the head tells. */
+/** Takes a removed message off the unread count. For one that is not marked as counted only the head says it. */
 function uncount(fold: Fold, seq: number): void {
   const { counted = [], readSeq, unread } = fold.record
   if (seq <= readSeq || unread === 0) return
@@ -231,7 +231,7 @@ export function foldRead(fold: Fold, msgId: number): void {
   showRead(fold)
 }
 
-/** Shows a log as read when the user has read its last message, whatever the server has been told. */
+/** Shows a log as read when the user has read its last message, whatever the server knows. */
 export function showRead(fold: Fold): void {
   const { pendingReadMsgId, last, unread } = fold.record
   if (pendingReadMsgId === undefined || unread === 0 || last === undefined) return
@@ -291,10 +291,10 @@ function store(fold: Fold, message: MessageRecord, { me, answeredMsgId }: Reader
     }
     if (fold.record.kind === 'direct') fold.answeredMsgId = Math.max(fold.answeredMsgId, msgId)
     confirmUpTo(fold, msgId)
-    moveMarks(fold, message, me)
+    moveReadPositions(fold, message, me)
     return
   }
-  moveMarks(fold, message, me)
+  moveReadPositions(fold, message, me)
   const { readSeq, hiddenMsgId } = fold.record
   if (msgId <= answeredMsgId) raise(fold, { readSeq: seq })
   else if (seq > readSeq && msgId > hiddenMsgId && countsUnread(fold.record)) {
@@ -305,7 +305,7 @@ function store(fold: Fold, message: MessageRecord, { me, answeredMsgId }: Reader
 }
 
 /** The sender of a message has read those before it, unless it is a notification. */
-function moveMarks(
+function moveReadPositions(
   fold: Fold,
   {
     seq,

@@ -40,7 +40,7 @@ export interface Watch {
 
 /** Changes, and everything else, that happened to a log last. */
 type Moves = { readonly [kind in MoveKind]: number }
-/** `numbers`: marks, deletions and other things that no change number counts. */
+/** `numbers`: positions, deletions and other things that no change number counts. */
 export type MoveKind = 'changes' | 'numbers'
 /** What has happened to a log since a request. */
 export type Moved = 'nothing' | MoveKind | 'both'
@@ -100,7 +100,7 @@ export class Logs implements Part {
     return this.#records.values()
   }
 
-  /** Notes that a device of the own user has received up to a position. */
+  /** Records that a device of the own user has received up to a position. */
   setDelivered(key: LogKey, seq: number): void {
     const record = this.#records.get(key)
     if (record && seq > record.deliveredSeq) this.#put({ ...record, deliveredSeq: seq })
@@ -135,7 +135,7 @@ export class Logs implements Part {
     if (moves && (isChanged || before.isHeadNeeded)) this.#move(key, moves)
     if (!isChanged) return result
     this.#store(fold)
-    this.#tell(fold)
+    this.#notify(fold)
     this.#makeRoom(fold, before)
     return result
   }
@@ -196,7 +196,7 @@ export class Logs implements Part {
     this.#context.batch.putLog(record)
   }
 
-  #tell({ record, isEmptied, hiddenMsgId, messages, altered, recalled, ...fold }: Fold): void {
+  #notify({ record, isEmptied, hiddenMsgId, messages, altered, recalled, ...fold }: Fold): void {
     const { unsent, receipts } = this.#listeners
     const { me } = this.#context
     const { key } = record

@@ -36,7 +36,10 @@ export interface Head {
     LogRecord,
     'status' | 'version' | 'joinedMsgId' | 'muteMode' | 'pushMode' | 'groupType'
   >
-  readonly marks: Pick<LogRecord, 'readSeq' | 'deliveredSeq' | 'peerReadSeq' | 'peerDeliveredSeq'>
+  readonly positions: Pick<
+    LogRecord,
+    'readSeq' | 'deliveredSeq' | 'peerReadSeq' | 'peerDeliveredSeq'
+  >
   readonly change: number
   readonly seq: number
   readonly unread: number
@@ -194,7 +197,7 @@ export function headOf(value: unknown): Head | undefined {
       pushMode: countOf(data.msg_push_mode),
       groupType: countOf(data.group_type),
     }),
-    marks: {
+    positions: {
       readSeq: count('read_seq'),
       deliveredSeq: count('delivered_seq'),
       peerReadSeq: count('peer_read_seq'),

@@ -11,7 +11,7 @@ const pauseMs = 1_000
 const maxPushes = 1_000
 
 /**
- * Tells the server what this device has received: messages of direct conversations once they are
+ * Confirms to the server what this device has received: messages of direct conversations once they are
  * in the store, and pushes.
  */
 export class Receipts implements Part, ReceiptsListener {

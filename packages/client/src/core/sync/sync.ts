@@ -11,7 +11,7 @@ import type { Logs } from '../logs/logs.js'
 import { type Head, type SyncPage, syncPageOf } from '../logs/wire.js'
 import type { EventFrame, OpenedSession, Part } from '../part.js'
 import type { LogKey, LogRecord } from '../../model/records.js'
-import type { ThingsListener } from '../access.js'
+import type { CachedReadsListener } from '../access.js'
 import { Gaps } from './gaps.js'
 
 /** A call of message.sync that has no answer yet. */
@@ -28,7 +28,7 @@ interface Request {
 
 /** Parts that Sync uses. */
 export interface SyncOptions {
-  readonly things: ThingsListener
+  readonly cachedReads: CachedReadsListener
   /** Returns a random time before a request that all readers of a log make after the same event. */
   spreadMs(key: LogKey): number
 }
@@ -62,7 +62,7 @@ const maxShown = 100
 export class Sync implements Part {
   readonly #context: CoreContext
   readonly #logs: Logs
-  readonly #things: ThingsListener
+  readonly #cachedReads: CachedReadsListener
   readonly #spreadMs: (key: LogKey) => number
   readonly #gaps: Gaps
   /** Syncs that were ever due, and those that are done. */
@@ -79,10 +79,10 @@ export class Sync implements Part {
   #listed = new Set<LogKey>()
   readonly #onScreen = new Map<string, readonly LogKey[]>()
 
-  constructor(context: CoreContext, logs: Logs, { things, spreadMs }: SyncOptions) {
+  constructor(context: CoreContext, logs: Logs, { cachedReads, spreadMs }: SyncOptions) {
     this.#context = context
     this.#logs = logs
-    this.#things = things
+    this.#cachedReads = cachedReads
     this.#spreadMs = spreadMs
     this.#gaps = new Gaps(context, logs, this)
   }
@@ -284,7 +284,7 @@ export class Sync implements Part {
     }
     // Logs that the answer did not settle are requested again.
     this.#wantAgain(open)
-    for (const { kind, ref } of page.user) this.#things.changed(kind, ref)
+    for (const { kind, ref } of page.user) this.#cachedReads.changed(kind, ref)
     if (page.pos !== undefined) batch.setMeta({ pos: page.pos })
     if (page.isList) this.#takeListEnd(page, request)
     if (!request.isRest && !page.hasMore) this.#done = request.due
@@ -308,7 +308,7 @@ export class Sync implements Part {
     )
     const { version } = head.state
     if (version !== undefined && version > knownVersion)
-      this.#things.groupVersion(this.#logs.get(key)?.conversationId ?? 0, version)
+      this.#cachedReads.groupVersion(this.#logs.get(key)?.conversationId ?? 0, version)
     if (isList) this.#listed.add(key)
     if (result === 'missing') this.#gaps.add(key, head.change, true)
     // The flag stands for the gap in the store until the gap is filled.
@@ -318,10 +318,10 @@ export class Sync implements Part {
 
   #takeListEnd(page: SyncPage, request: Request): void {
     if (!request.isRest) {
-      // Things that were read before the first position may have changed before it, and the rest of
+      // Answers that were read before the first position may have changed before it, and the rest of
       // a list before this one may have had more of them.
       if (request.pos === '' || this.#context.batch.meta.listCursor !== '')
-        this.#things.allChanged()
+        this.#cachedReads.allChanged()
       this.#isListDue = false
       this.#listed = new Set(page.heads.map(({ key }) => key))
     }

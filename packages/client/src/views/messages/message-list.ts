@@ -67,7 +67,7 @@ export function createMessageList(
       const endLoads = loader.watch()
       const endInterest = interests.add({
         rank: 0,
-        things: () => [`${kind() === 'group' ? 'group' : 'user'}.${id}`],
+        reads: () => [`${kind() === 'group' ? 'group' : 'user'}.${id}`],
         presence: () => (kind() === 'group' ? [] : [id]),
         logs: keys,
       })

@@ -93,13 +93,13 @@ export function visibleMessages(database: Database, log: ModelLog, userId: numbe
     .reverse() as ModelMessage[]
 }
 
-/** The numbers and marks of a log for a user, without its messages. */
+/** The numbers and positions of a log for a user, without its messages. */
 export function headOf(database: Database, log: ModelLog, userId: number): Json {
   const { name, changes, messages } = log
   const kind = kindOf(name)
-  const own = log.marks.get(userId) ?? { read: 0, delivered: 0 }
+  const own = log.positions.get(userId) ?? { read: 0, delivered: 0 }
   const isOwnStream = kind === 'broadcast' && name.high_id === userId
-  const peer = kind === 'direct' ? log.marks.get(peerOf(name, userId)) : undefined
+  const peer = kind === 'direct' ? log.positions.get(peerOf(name, userId)) : undefined
   const of = name.is_group ? database.groups.get(name.low_id) : undefined
   const membership = of?.members.get(userId)
   return {

@@ -56,7 +56,7 @@ function open(userId: number, pos = ''): ModelSession {
   return session
 }
 
-describe('numbers and marks', () => {
+describe('numbers and positions', () => {
   it('a message of another user is unread until it is read, and the sender has read it', () => {
     post(alice, direct(alice, bob), 'one')
     post(alice, direct(alice, bob), 'two')

@@ -31,7 +31,7 @@ export interface ModelChange {
 }
 
 /** The positions of a user in a log. */
-export interface Marks {
+export interface Positions {
   read: number
   /** Nothing up to this position is unread. */
   seen: number
@@ -56,7 +56,7 @@ export interface ModelLog {
   readonly transactions: number[]
   /** Changes up to this number cannot be listed any more. */
   keptFrom: number
-  readonly marks: Map<number, Marks>
+  readonly positions: Map<number, Positions>
 }
 
 export interface Membership {
@@ -170,18 +170,18 @@ export function logOf(database: Database, name: LogName): ModelLog {
       originals: [],
       transactions: [],
       keptFrom: 0,
-      marks: new Map(),
+      positions: new Map(),
     }
     database.logs.set(key, log)
   }
   return log
 }
 
-export function marksOf({ marks }: ModelLog, userId: number): Marks {
-  let found = marks.get(userId)
+export function positionsOf({ positions }: ModelLog, userId: number): Positions {
+  let found = positions.get(userId)
   if (!found) {
     found = { read: 0, seen: 0, delivered: 0, hiddenMsgId: 0 }
-    marks.set(userId, found)
+    positions.set(userId, found)
   }
   return found
 }
@@ -205,7 +205,7 @@ export function isReader(
 
 /** The message up to which everything is hidden from a reader. */
 export function hiddenFrom(database: Database, log: ModelLog, userId: number): number {
-  const hidden = log.marks.get(userId)?.hiddenMsgId ?? 0
+  const hidden = log.positions.get(userId)?.hiddenMsgId ?? 0
   const { low_id, is_group } = log.name
   if (low_id === broadcastLowId) return Math.max(hidden, userOf(database, userId).broadcastsAfter)
   const of = is_group ? database.groups.get(low_id) : undefined
@@ -222,7 +222,7 @@ export function unreadOf(database: Database, log: ModelLog, userId: number): num
   const membership = of?.members.get(userId)
   const hidden = low_id === broadcastLowId ? hiddenFrom(database, log, userId) : 0
   let count = 0
-  for (let seq = (log.marks.get(userId)?.seen ?? 0) + 1; seq <= log.messages.length; seq++) {
+  for (let seq = (log.positions.get(userId)?.seen ?? 0) + 1; seq <= log.messages.length; seq++) {
     const message = log.messages[seq - 1]
     if (!message || message.sender_id === userId || message.msg_id <= hidden) continue
     if (membership?.muted.some(({ from, to }) => seq > from && seq <= to)) continue

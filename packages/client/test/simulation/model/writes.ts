@@ -14,7 +14,7 @@ import {
   type ModelGroup,
   type ModelLog,
   type ModelMessage,
-  marksOf,
+  positionsOf,
   notReceived,
   type OutboxRow,
   peerOf,
@@ -47,7 +47,7 @@ export interface Write {
 }
 
 /** Kinds of user changes, as the contract numbers them. */
-export const thingKinds = { contact: 0, contactRequest: 1, group: 2, profile: 5, pins: 8 } as const
+export const kinds = { contact: 0, contactRequest: 1, group: 2, profile: 5, pins: 8 } as const
 
 export interface Draft {
   readonly content: string
@@ -155,10 +155,10 @@ export function store(
 }
 
 function readUpTo(log: ModelLog, userId: number, seq: number): boolean {
-  const marks = marksOf(log, userId)
-  marks.seen = Math.max(marks.seen, seq)
-  if (seq <= marks.read) return false
-  marks.read = seq
+  const positions = positionsOf(log, userId)
+  positions.seen = Math.max(positions.seen, seq)
+  if (seq <= positions.read) return false
+  positions.read = seq
   return true
 }
 
@@ -223,7 +223,7 @@ export function read(
   })
 }
 
-/** Notes that a device has the messages of a direct conversation up to a position. */
+/** Records that a device has the messages of a direct conversation up to a position. */
 export function deliver(
   database: Database,
   userId: number,
@@ -231,8 +231,8 @@ export function deliver(
 ): Write[] {
   const log = database.logs.get(keyOf(direct(userId, peer)))
   const end = Math.min(seq, log?.messages.length ?? 0)
-  if (!log || peer === userId || end <= marksOf(log, userId).delivered) return []
-  marksOf(log, userId).delivered = end
+  if (!log || peer === userId || end <= positionsOf(log, userId).delivered) return []
+  positionsOf(log, userId).delivered = end
   return [markWrite(log, 'message.delivered', { actorId: userId, seq: end, told: [peer] })]
 }
 
@@ -265,9 +265,9 @@ export function hide(
   return names.flatMap((name) => {
     const log = database.logs.get(keyOf(name))
     const msgId = log?.ids.at(-1)
-    if (!log || msgId === undefined || msgId <= marksOf(log, userId).hiddenMsgId) return []
+    if (!log || msgId === undefined || msgId <= positionsOf(log, userId).hiddenMsgId) return []
     const seq = log.messages.length
-    Object.assign(marksOf(log, userId), { hiddenMsgId: msgId, seen: seq })
+    Object.assign(positionsOf(log, userId), { hiddenMsgId: msgId, seen: seq })
     const data = {
       actor_id: userId,
       user_ids: [userId],
@@ -298,7 +298,7 @@ export function join(database: Database, of: ModelGroup, userId: number): Write 
   const joinedMsgId = log.ids.at(-1) ?? 0
   const joinedAt = ++database.nextMsgId
   of.members.set(userId, { joinedMsgId, joinedAt, muteMode: 0, pushMode: 0, muted: [] })
-  log.marks.set(userId, { read: seq, seen: seq, delivered: seq, hiddenMsgId: 0 })
+  log.positions.set(userId, { read: seq, seen: seq, delivered: seq, hiddenMsgId: 0 })
   const end = { change: log.changes.length, seq, msg_id: joinedMsgId }
   return groupWrite(of, 'group.joined', {
     actorId: userId,
@@ -383,7 +383,7 @@ function groupWrite(
   return {
     row: { logs: [], groups: [of.id], users: userIds },
     events: [{ event, lane: keyOf(group(of.id)), users: told, dataFor: () => data }],
-    things: userIds.map((user) => ({ user, kind: thingKinds.group, ref: of.id })),
+    things: userIds.map((user) => ({ user, kind: kinds.group, ref: of.id })),
   }
 }
 
@@ -395,14 +395,14 @@ export function pin(database: Database, userId: number, peer: number): Write {
   else pins.splice(at, 1)
   const event = at < 0 ? 'conversation.pinned' : 'conversation.unpinned'
   const more = { conversation_id: peer }
-  return ownWrite(userId, event, { kind: thingKinds.pins, ref: 0, more })
+  return ownWrite(userId, event, { kind: kinds.pins, ref: 0, more })
 }
 
 /** Changes the own profile. */
 export function rewriteProfile(database: Database, userId: number, nickName: string): Write {
   userOf(database, userId).nickName = nickName
   const more = { properties: ['nick_name'], changed: { nick_name: nickName } }
-  return ownWrite(userId, 'user.info_updated', { kind: thingKinds.profile, ref: 0, more })
+  return ownWrite(userId, 'user.info_updated', { kind: kinds.profile, ref: 0, more })
 }
 
 function ownWrite(
@@ -426,7 +426,7 @@ export function changeContact(
 ): Write {
   const [own, other] = [userOf(database, userId).contacts, userOf(database, peer).contacts]
   const isKnown = own.has(peer)
-  const kind = thingKinds.contact
+  const kind = kinds.contact
   if (isKnown && alias !== undefined) {
     own.set(peer, alias)
     const more = { user_ids: [peer], changed: { alias } }

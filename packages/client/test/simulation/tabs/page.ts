@@ -81,7 +81,7 @@ export class Page {
       if (state === 'ended') this.wrong.push(`${name} shows that its connection has ended`)
     })
     this.session.connect()
-    this.execute({ type: 'want', caller: 'views', keys: things.few }).catch(() => {})
+    this.execute({ type: 'watch', caller: 'views', keys: things.few }).catch(() => {})
   }
 
   /** @returns when the outcome is there */

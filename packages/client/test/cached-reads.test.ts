@@ -1,7 +1,7 @@
 import { isFullRun, type ServerProcess, startServer, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Client } from '../src/api.js'
-import { parseKey, thingKinds } from '../src/core/things/kinds.js'
+import { parseKey, kinds } from '../src/core/cached-reads/kinds.js'
 import { fetchUpload } from '../src/node/fetch-upload.js'
 import { connectNodeSocket } from '../src/node/node-socket.js'
 import { createClient } from '../src/node.js'
@@ -52,7 +52,7 @@ async function answerOf(call: Call, key: string): Promise<unknown> {
   return second ? (await call(second.op, second.params)).data : data
 }
 
-/** Keeps things as a client does, and compares them with what the user's calls answer. */
+/** Keeps cached reads as a client does, and compares them with what the user's calls answer. */
 async function watch({ token, call }: { token: string; call: Call }, keys: readonly string[]) {
   const store = memoryStore()
   /** Operations that the client has called. */
@@ -89,7 +89,7 @@ async function watch({ token, call }: { token: string; call: Call }, keys: reado
   })
   leaders.push(leader)
   leader.connect()
-  leader.execute('want', { type: 'want', caller: 'test', keys })
+  leader.execute('want', { type: 'watch', caller: 'test', keys })
 
   const untilEqual = async (what: string) => {
     let wrong: unknown
@@ -109,7 +109,7 @@ async function watch({ token, call }: { token: string; call: Call }, keys: reado
   return { untilEqual, calls }
 }
 
-it('things: each kind equals the answers of the server, and again after each change', async () => {
+it('cached reads: each kind equals the answers of the server, and again after each change', async () => {
   const [me, friend, stranger] = [await newUser(), await newUser(), await newUser()]
   await stranger.call('user.settings.update', { user_id: stranger.id, group_confirm: true })
   await me.call('user.settings.update', { user_id: me.id, group_confirm: true, auth_mode: 1 })
@@ -119,7 +119,7 @@ it('things: each kind equals the answers of the server, and again after each cha
   const theirs = await groupOf(friend, 'theirs', [])
 
   const keys = [
-    ...Object.keys(thingKinds).filter((kind) => parseKey(kind)),
+    ...Object.keys(kinds).filter((kind) => parseKey(kind)),
     ...[me, friend, stranger].map(({ id }) => `user.${id}`),
     ...[mine, theirs].flatMap((id) => [`group.${id}`, `members.${id}`, `joinRequests.${id}`]),
   ]
@@ -171,7 +171,7 @@ it('things: each kind equals the answers of the server, and again after each cha
   }
 }, 120_000)
 
-it('things: a member of a group applies the events of others without a call', async () => {
+it('cached reads: a member of a group applies the events of others without a call', async () => {
   const [me, owner, friend] = [await newUser(), await newUser(), await newUser()]
   const { data } = await owner.call('group.create', { name: 'team', user_list: [me.id] })
   const group_id = data.group_id as number

@@ -5,19 +5,19 @@ import type { Failure } from '../../model/failure.js'
 import { idsOf, listOf, type Members, membersOf } from '../logs/wire.js'
 import { isRepeated, spreadMs, waitMsOf } from '../outcomes.js'
 import type { EventFrame, Part } from '../part.js'
-import type { ThingRecord } from '../../model/records.js'
-import type { ThingsListener } from '../access.js'
+import type { CachedRead } from '../../model/records.js'
+import type { CachedReadsListener } from '../access.js'
 import { groupAfter, isShared, membersAfter, stepOf } from './group-changes.js'
-import { parseKey, type ThingKind } from './kinds.js'
+import { parseKey, type ReadKind } from './kinds.js'
 import { keysOfChange, keysOfEvent, keysOfOwnChange } from './stale.js'
 
 const maxReads = 4
-/** Things that one call reads. */
+/** Refs that one call reads. */
 const maxBatch = 500
 /** Pages of one list. */
 const maxPages = 200
-const maxWanted = 20_000
-/** Keys that are wanted within this time share a call. */
+const maxWatched = 20_000
+/** Keys that are watched within this time share a call. */
 const collectMs = 10
 /** Events within this time cause one read. */
 const rereadMs = 100
@@ -25,13 +25,13 @@ const rereadMs = 100
 /** Members of a group that was not read. */
 const supposedMembers = 1_000
 
-/** Refusals that say that the thing does not exist for this user. */
+/** Refusals that say that the object does not exist for this user. */
 const isEmpty = ({ name }: Failure) =>
   /^(.*_not_found|user_deleted|no_permission|.*_required|not_group_member)$/.test(name)
 
-/** One read of one thing, or of a batch. */
-interface ThingRead {
-  readonly kind: ThingKind
+/** One read, of one key or of a batch. */
+interface RunningRead {
+  readonly kind: ReadKind
   /** Refs by key. */
   readonly refs: ReadonlyMap<string, number>
   readonly entries: unknown[]
@@ -39,14 +39,14 @@ interface ThingRead {
 }
 
 /**
- * Things of the user that are read by an operation, kept, and read again when they are stale and
- * wanted. A change that comes during a read makes the thing stale again. Events of groups are
+ * Answers of operations about the user that are kept, and read again when they are stale and
+ * watched. A change that comes during a read makes the answer stale again. Events of groups are
  * applied; a group is read again when one is missing, or comes during a read.
  */
-export class Things implements Part, ThingsListener {
+export class CachedReads implements Part, CachedReadsListener {
   readonly #context: CoreContext
-  readonly #records = new Map<string, ThingRecord>()
-  readonly #wanted = new Map<string, ReadonlySet<string>>()
+  readonly #records = new Map<string, CachedRead>()
+  readonly #watched = new Map<string, ReadonlySet<string>>()
   readonly #queue = new Set<string>()
   /** Keys that are being read; true: stale again. */
   readonly #reading = new Map<string, boolean>()
@@ -62,7 +62,7 @@ export class Things implements Part, ThingsListener {
     this.#context = context
   }
 
-  start({ things }: { readonly things: readonly ThingRecord[] }): void {
+  start({ things }: { readonly things: readonly CachedRead[] }): void {
     for (const record of things) this.#records.set(record.key, record)
   }
 
@@ -82,15 +82,15 @@ export class Things implements Part, ThingsListener {
 
   /** @returns false: the command belongs to another part */
   command(id: string, command: Command): boolean {
-    if (command.type !== 'want') return false
+    if (command.type !== 'watch') return false
     const { caller, keys } = command
-    const wrong = keys.find((key, index) => !parseKey(key) || index >= maxWanted)
+    const wrong = keys.find((key, index) => !parseKey(key) || index >= maxWatched)
     if (wrong !== undefined) {
-      const failure = failureOf('invalid_argument', `${wrong} is no thing, or one too many`)
+      const failure = failureOf('invalid_argument', `${wrong} cannot be read, or is one too many`)
       this.#context.emit({ type: 'failure', id, failure })
     } else {
-      if (keys.length > 0) this.#wanted.set(caller, new Set(keys))
-      else this.#wanted.delete(caller)
+      if (keys.length > 0) this.#watched.set(caller, new Set(keys))
+      else this.#watched.delete(caller)
       for (const key of keys) this.#offer(key)
       this.#context.emit({ type: 'result', id, value: null })
     }
@@ -135,7 +135,7 @@ export class Things implements Part, ThingsListener {
     return Object(this.#records.get(`group.${groupId}`)?.value)
   }
 
-  /** Applies an event of a group to a thing of the group. */
+  /** Applies an event of a group to an answer about the group. */
   #take(key: string, frame: EventFrame): void {
     if (this.#reading.has(key)) this.#reading.set(key, true)
     const record = this.#records.get(key)
@@ -148,7 +148,7 @@ export class Things implements Part, ThingsListener {
   }
 
   /** @returns the value after an event; undefined: it has to be read */
-  #after({ key, value }: ThingRecord, frame: EventFrame, step: 'known' | 'next'): unknown {
+  #after({ key, value }: CachedRead, frame: EventFrame, step: 'known' | 'next'): unknown {
     if (key.startsWith('group.')) return step === 'known' ? value : groupAfter(Object(value), frame)
     const list = listOf(value)
     const { group_id: groupId, user_ids: userIds } = membersOf(frame.data)
@@ -169,7 +169,7 @@ export class Things implements Part, ThingsListener {
     const record = this.#records.get(key)
     if (record && !record.isStale) this.#put({ ...record, isStale: true })
     const timer = timerOf(key)
-    if (groupId === undefined || !record || !this.#isWanted(key)) this.#context.cancel(timer)
+    if (groupId === undefined || !record || !this.#isWatched(key)) this.#context.cancel(timer)
     // The first reason counts: each event after a missing one finds the same gap.
     else if (!this.#context.isTimed(timer)) {
       const waitMs = spreadMs(this.#context, this.memberCount(groupId))
@@ -179,16 +179,16 @@ export class Things implements Part, ThingsListener {
   }
 
   #offerAll(): void {
-    for (const keys of this.#wanted.values()) for (const key of keys) this.#offer(key)
+    for (const keys of this.#watched.values()) for (const key of keys) this.#offer(key)
   }
 
-  /** Queues a thing that is wanted and not known. */
+  /** Queues a key that is watched and not known. */
   #offer(key: string): void {
     const record = this.#records.get(key)
     const isKnown = record && !record.isStale && !this.#isOldUser(key)
     const isBusy =
       this.#failed.has(key) || this.#reading.has(key) || this.#context.isTimed(timerOf(key))
-    if (isKnown || isBusy || !this.#isWanted(key)) return
+    if (isKnown || isBusy || !this.#isWatched(key)) return
     this.#queue.add(key)
     if (this.#context.isOpen && this.#failures === 0) this.#readSoon(record ? rereadMs : collectMs)
   }
@@ -197,8 +197,8 @@ export class Things implements Part, ThingsListener {
     return key.startsWith('user.') && !this.#freshUsers.has(key)
   }
 
-  #isWanted(key: string): boolean {
-    for (const keys of this.#wanted.values()) if (keys.has(key)) return true
+  #isWatched(key: string): boolean {
+    for (const keys of this.#watched.values()) if (keys.has(key)) return true
     return false
   }
 
@@ -206,7 +206,7 @@ export class Things implements Part, ThingsListener {
     const readAt = this.#context.now + ms
     if (readAt >= this.#nextReadAt) return
     this.#nextReadAt = readAt
-    this.#context.after('things', ms, () => {
+    this.#context.after('cachedReads', ms, () => {
       this.#nextReadAt = Infinity
       this.#readNext()
     })
@@ -217,7 +217,7 @@ export class Things implements Part, ThingsListener {
       if (!this.#context.isOpen || this.#reads >= maxReads) return
       this.#queue.delete(key)
       const parsed = parseKey(key)
-      if (!parsed || !this.#isWanted(key)) continue
+      if (!parsed || !this.#isWatched(key)) continue
       const { name, kind, ref } = parsed
       const refs = new Map([[key, ref]])
       if (kind.batch)
@@ -226,7 +226,7 @@ export class Things implements Part, ThingsListener {
           const each = parseKey(other)
           if (each?.name !== name) continue
           this.#queue.delete(other)
-          if (this.#isWanted(other)) refs.set(other, each.ref)
+          if (this.#isWatched(other)) refs.set(other, each.ref)
         }
       for (const each of refs.keys()) this.#reading.set(each, false)
       this.#reads++
@@ -234,7 +234,7 @@ export class Things implements Part, ThingsListener {
     }
   }
 
-  #page(read: ThingRead, cursor: string): void {
+  #page(read: RunningRead, cursor: string): void {
     const { kind, entries } = read
     const refs = [...read.refs.values()]
     const params = { ...kind.params?.(refs), ...(cursor && { cursor }) }
@@ -259,7 +259,7 @@ export class Things implements Part, ThingsListener {
     })
   }
 
-  #call(read: ThingRead, op: string, params: object, answered: (answer: Answer) => void): void {
+  #call(read: RunningRead, op: string, params: object, answered: (answer: Answer) => void): void {
     this.#context.call(op, params, (outcome: CallOutcome) => {
       if (outcome.type === 'answer') answered(outcome.answer)
       else this.#end(read, outcome.type === 'failure' ? outcome.failure : notConnected)
@@ -267,7 +267,7 @@ export class Things implements Part, ThingsListener {
   }
 
   /** Ends a read: with its entries, or without them. */
-  #end(read: ThingRead, failure?: Failure): void {
+  #end(read: RunningRead, failure?: Failure): void {
     this.#reads--
     const { kind, refs, entries } = read
     const isTried = failure && isRepeated(failure)
@@ -295,9 +295,9 @@ export class Things implements Part, ThingsListener {
     else this.#readNext()
   }
 
-  #put(record: ThingRecord): void {
+  #put(record: CachedRead): void {
     this.#records.set(record.key, record)
-    this.#context.batch.putThing(record)
+    this.#context.batch.putCachedRead(record)
   }
 }
 

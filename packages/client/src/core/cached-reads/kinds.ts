@@ -1,7 +1,7 @@
-/** The kinds of things and how each is read. */
+/** The kinds of cached reads, and the operation of each. */
 
-/** The operation that reads things of one kind, and the form of its answer. */
-export interface ThingKind {
+/** The operation that reads one kind, and the form of its answer. */
+export interface ReadKind {
   readonly op: string
   /** Parameters of a page; `refs` has more than one entry with `batch` only. */
   params?(refs: readonly number[]): object
@@ -11,7 +11,7 @@ export interface ThingKind {
   readonly empty: null | readonly []
   /** True: the answer has a `cursor`; the value is the list of all pages. */
   readonly isPaged?: boolean
-  /** One call reads many things: the member of each entry that is its ref. Missing ones are empty. */
+  /** One call reads many refs: the member of each entry that is its ref. Missing ones are empty. */
   readonly batch?: string
   /** A second call, with the entries of a page, has the entries of the value. */
   more?(ref: number, page: readonly { readonly user_id: number }[]): Second
@@ -25,7 +25,7 @@ interface Second {
 const ofGroup = ([group_id]: readonly number[]) => ({ group_id })
 
 /** By kind; kinds with parameters have a ref in their keys, such as `user.5`. */
-export const thingKinds: Readonly<Record<string, ThingKind>> = {
+export const kinds: Readonly<Record<string, ReadKind>> = {
   // IDs of users.
   contacts: { op: 'contact.list', empty: [], isPaged: true },
   // Any user as the own user sees them: RosterEntry.
@@ -78,12 +78,12 @@ export const thingKinds: Readonly<Record<string, ThingKind>> = {
   devices: { op: 'user.device.list', empty: [] },
 }
 
-/** Returns the kind and the ref of a key; undefined: no such thing. */
+/** Returns the kind and the ref of a key; undefined: no such kind. */
 export function parseKey(
   key: string,
-): { readonly name: string; readonly kind: ThingKind; readonly ref: number } | undefined {
+): { readonly name: string; readonly kind: ReadKind; readonly ref: number } | undefined {
   const [name = '', ref, ...rest] = key.split('.')
-  const kind = Object.hasOwn(thingKinds, name) ? thingKinds[name] : undefined
+  const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined
   if (!kind || rest.length > 0) return undefined
   const hasRef = ['user', 'group', 'members', 'joinRequests'].includes(name)
   if (!hasRef) return ref === undefined ? { name, kind, ref: 0 } : undefined

@@ -3,12 +3,12 @@ import { isFullRun } from '@hermod/testkit'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { CoreBench, type ReceivedCall } from '../../../test/support/core-bench.js'
-import { Things } from './things.js'
+import { CachedReads } from './cached-reads.js'
 
 const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
 const me = 5
 
-/** Things of the model: the call that reads each, its event, and its user change. */
+/** Cached reads of the model: the call that reads each, its event, and its user change. */
 const model = {
   profile: {
     op: 'user.profile.get',
@@ -40,7 +40,7 @@ type Key = keyof typeof model
 const keys = Object.keys(model) as Key[]
 
 type Action =
-  | { readonly type: 'change' | 'want' | 'drop'; readonly key: Key }
+  | { readonly type: 'change' | 'watch' | 'drop'; readonly key: Key }
   | { readonly type: 'run' | 'reply' | 'fail' | 'hear'; readonly call: number }
   | { readonly type: 'open' | 'cut' | 'reload' | 'wait' }
 
@@ -49,7 +49,7 @@ const call = fc.nat({ max: 2 })
 const one = <T extends string>(...types: T[]) => fc.constantFrom(...types)
 const actions: fc.Arbitrary<Action> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ type: one('change'), key: aKey }) },
-  { weight: 1, arbitrary: fc.record({ type: one('want', 'drop'), key: aKey }) },
+  { weight: 1, arbitrary: fc.record({ type: one('watch', 'drop'), key: aKey }) },
   { weight: 8, arbitrary: fc.record({ type: one('run', 'reply', 'hear'), call }) },
   { weight: 1, arbitrary: fc.record({ type: one('fail'), call }) },
   { weight: 4, arbitrary: fc.record({ type: one('wait') }) },
@@ -59,7 +59,7 @@ const actions: fc.Arbitrary<Action> = fc.oneof(
 class World {
   readonly bench = new CoreBench({
     parts: (context) => {
-      const things = new Things(context)
+      const things = new CachedReads(context)
       return [
         things,
         {
@@ -87,11 +87,11 @@ class World {
       case 'change':
         this.#change(action.key)
         break
-      case 'want':
+      case 'watch':
       case 'drop':
-        if (action.type === 'want') this.wanted.add(action.key)
+        if (action.type === 'watch') this.wanted.add(action.key)
         else this.wanted.delete(action.key)
-        bench.command({ type: 'want', caller: 'tab', keys: [...this.wanted] })
+        bench.command({ type: 'watch', caller: 'tab', keys: [...this.wanted] })
         break
       case 'run':
         this.#run(bench.calls[action.call % bench.calls.length])
@@ -115,7 +115,7 @@ class World {
       case 'reload':
         this.#end()
         bench.restart()
-        bench.command({ type: 'want', caller: 'tab', keys: [...this.wanted] })
+        bench.command({ type: 'watch', caller: 'tab', keys: [...this.wanted] })
         break
       case 'wait':
         bench.advance(150)
@@ -204,7 +204,7 @@ it('wanted things equal the server, whatever changes, fails and is cut', () => {
     fc.property(fc.array(actions, { maxLength: 80 }), (script) => {
       const world = new World()
       world.do({ type: 'open' })
-      for (const key of keys) world.do({ type: 'want', key })
+      for (const key of keys) world.do({ type: 'watch', key })
       for (const action of script) world.do(action)
       world.heal()
       world.check()

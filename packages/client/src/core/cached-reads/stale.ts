@@ -1,4 +1,4 @@
-/** The things that events and user changes make stale. */
+/** The answers that events and user changes make stale. */
 import { idsOf } from '../logs/wire.js'
 import type { EventFrame } from '../part.js'
 

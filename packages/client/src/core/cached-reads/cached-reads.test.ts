@@ -1,18 +1,18 @@
 import { userChangeKind } from '@hermod/protocol'
 import { describe, expect, it } from 'vitest'
 import { CoreBench } from '../../../test/support/core-bench.js'
-import { parseKey, thingKinds } from './kinds.js'
+import { parseKey, kinds } from './kinds.js'
 import { keysOfChange } from './stale.js'
-import { Things } from './things.js'
+import { CachedReads } from './cached-reads.js'
 
 class Bench extends CoreBench {
   static create(): Bench {
     return new Bench({
       parts: (context) => {
-        const things = new Things(context)
+        const things = new CachedReads(context)
         return [
           things,
-          // A test calls Things as Sync does, within a step.
+          // A test calls CachedReads as Sync does, within a step.
           {
             event: ({ event, data }) => {
               const { kind = 0, ref = 0, version = 0 } = data as Readonly<Record<string, number>>
@@ -26,7 +26,7 @@ class Bench extends CoreBench {
   }
 
   want(keys: readonly string[], caller = 'tab'): string {
-    const id = this.command({ type: 'want', caller, keys })
+    const id = this.command({ type: 'watch', caller, keys })
     this.advance(200)
     return id
   }
@@ -420,5 +420,5 @@ it('each kind of user change names things that exist', () => {
     for (const key of keys) expect(parseKey(key), key).toBeDefined()
   }
   expect(keysOfChange(99, 7, 5)).toEqual([])
-  expect(Object.keys(thingKinds)).toHaveLength(12)
+  expect(Object.keys(kinds)).toHaveLength(12)
 })
