@@ -31,8 +31,8 @@ export interface CoreContext {
   /** The changes that are not in the store yet. */
   readonly batch: BatchBuilder
   emit(effect: Effect): void
-  /** At least 0, below 1. */
-  random(): number
+  /** Returns a random number: at least 0, below 1. */
+  readonly random: () => number
   /** Runs once after a time; another timer of the same key replaces it. */
   after(key: string, ms: number, run: () => void): void
   cancel(key: string): void

@@ -11,20 +11,16 @@ export const isLoggedOut = ({ code }: Failure) => code === 402 || code === 10008
 /** True: the same call may succeed later, or its answer says nothing. */
 export const isRepeated = (failure: Failure) => failure.retry || isLoggedOut(failure)
 
-/** Milliseconds: the shortest wait, and the random time on top of it after the first failure and at most. */
-interface BackoffBounds {
-  readonly least: number
-  readonly first: number
-  readonly most: number
-}
-
-const callBounds: BackoffBounds = { least: 250, first: 1_000, most: 60_000 }
-
-/** Returns a random time before the next try, below a bound that doubles with each failure. */
+/**
+ * Returns a random time before the next try, below a bound that doubles with each failure.
+ * @param least the shortest time; `first` and `most` bound the random one on top of it
+ */
 export function backoff(
   failures: number,
   random: () => number,
-  { least, first, most }: BackoffBounds = callBounds,
+  [least, first, most]: readonly [least: number, first: number, most: number] = [
+    250, 1_000, 60_000,
+  ],
 ): number {
   return least + Math.ceil(random() * Math.min(most, first * 2 ** failures))
 }
@@ -49,7 +45,7 @@ export function waitMsOf(
 ): number {
   const { retryAfterMs } = failure ?? {}
   return retryAfterMs === undefined
-    ? backoff(failures, () => context.random())
+    ? backoff(failures, context.random)
     : Math.min(retryAfterMs, maxWaitMs)
 }
 

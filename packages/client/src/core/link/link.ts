@@ -49,7 +49,7 @@ const closingLimitMs = 2_000
 const silenceMs = 10_000
 /** A session that lasts so long ends the back-off. */
 const stableMs = 10_000
-const backoffBounds = { least: 0, first: 500, most: 30_000 }
+const backoffBounds = [0, 500, 30_000] as const
 /** The longest wait that a server may order. */
 const maxWaitMs = 300_000
 /** Refused tokens in a row after which the client ends. */
@@ -382,7 +382,7 @@ export class Link {
   /** Waits for the next try: full jitter below a bound that doubles, or as long as the server says. */
   #retry(failure: Failure): void {
     const waitMs = Math.ceil(this.#notBefore - this.#context.now)
-    const randomMs = backoff(this.#failures++, () => this.#context.random(), backoffBounds)
+    const randomMs = backoff(this.#failures++, this.#context.random, backoffBounds)
     const ms = waitMs > 0 ? waitMs : randomMs
     this.#hasTried = true
     this.#become('waiting', { state: 'offline', retryInMs: ms, failure })

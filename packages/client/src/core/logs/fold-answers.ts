@@ -118,28 +118,24 @@ function takeContent(
   { found, ...request }: HeadRequest & { readonly found: ContentCase },
 ): HeadResult {
   const { change, seq, from = 0 } = head
-  switch (found) {
-    case 'missing':
-    case 'behind':
-      return found
-    case 'changes':
-      if (fold.record.change < from) {
-        draftOf(fold).change = from
-        forgetLast(fold)
-      }
-      foldAll(fold, head.changes, request)
-      return fold.record.change < change ? 'missing' : 'taken'
-    case 'whole':
-      if (fold.record.ranges.length > 0) emptyFold(fold)
-      set(fold, { change, seq })
-      putNewest(fold, head, request)
-      return 'taken'
-    case 'same':
-      if (isCurrent(request.moved)) putNewest(fold, head, request)
-      return 'taken'
-    case 'older':
-      return 'taken'
+  const log = draftOf(fold)
+  if (found === 'missing' || found === 'behind') return found
+  if (found === 'changes') {
+    if (log.change < from) {
+      log.change = from
+      forgetLast(fold)
+    }
+    foldAll(fold, head.changes, request)
+    return log.change < change ? 'missing' : 'taken'
   }
+  if (found === 'whole') {
+    if (log.ranges.length > 0) emptyFold(fold)
+    log.change = change
+    log.seq = seq
+  }
+  if (found === 'whole' || (found === 'same' && isCurrent(request.moved)))
+    putNewest(fold, head, request)
+  return 'taken'
 }
 
 /** Puts the newest messages, if they have come. Positions between them, and below fewer than were requested, have none. */

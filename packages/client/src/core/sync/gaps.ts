@@ -69,10 +69,7 @@ export class Gaps {
   }
 
   #waitAgain(key: LogKey, target: Target): void {
-    this.#wait(
-      key,
-      backoff(target.failures++, () => this.#context.random()),
-    )
+    this.#wait(key, backoff(target.failures++, this.#context.random))
   }
 
   #ask(key: LogKey): void {

@@ -45,7 +45,7 @@ const pages = {
 const maxWanted = 10_000
 /** Time to collect logs whose heads are needed; a random one comes on top while answers do not help. */
 const collectMs = 100
-const collectBounds = { least: 0, first: 2 * collectMs, most: 60_000 }
+const collectBounds = [0, 2 * collectMs, 60_000] as const
 /** Longer texts are no position. */
 const maxPosLength = 128
 const notReceived = 2
@@ -195,7 +195,7 @@ export class Sync implements Part {
   #collect(): void {
     if (this.#request || !this.#context.isOpen) return
     const failures = this.#failures
-    const waitMs = failures && backoff(failures, () => this.#context.random(), collectBounds)
+    const waitMs = failures && backoff(failures, this.#context.random, collectBounds)
     this.#context.after('sync', collectMs + waitMs, () => this.#run())
   }
 
@@ -352,10 +352,7 @@ export class Sync implements Part {
   }
 
   #retry(afterMs = 0): void {
-    const ms = Math.max(
-      afterMs,
-      backoff(this.#failures++, () => this.#context.random()),
-    )
+    const ms = Math.max(afterMs, backoff(this.#failures++, this.#context.random))
     this.#context.after('sync', ms, () => this.#run())
   }
 
