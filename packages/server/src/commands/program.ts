@@ -6,7 +6,7 @@ import { CommandContext, type CommandDependencies } from './runtime/command.js'
 
 export type { CommandDependencies, Migration, MigrationState } from './runtime/command.js'
 
-export const exitCodes = { ok: 0, failed: 1, usage: 2 } as const
+const exitCodes = { ok: 0, failed: 1, usage: 2 } as const
 
 type AddCommands = (program: Command, context: CommandContext) => void
 

@@ -26,7 +26,7 @@ import { createWebhooks } from './domains/webhooks.js'
 import type { Infrastructure } from './infrastructure.js'
 import { loadSecretKeys } from './secret-key.js'
 
-export interface DomainsOptions {
+interface DomainsOptions {
   readonly config: ServerConfig
   readonly secrets: ServerSecrets
   readonly providers: PushGateways

@@ -53,7 +53,7 @@ export interface DatabaseChecks {
   readonly checksEnds?: boolean
 }
 
-export interface TransactionRunnerOptions {
+interface TransactionRunnerOptions {
   readonly dialect: SqlDialect
   readonly writer: Queryable
   readonly bulk: BulkRunner

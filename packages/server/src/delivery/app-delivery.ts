@@ -29,7 +29,7 @@ export interface DeliveryObserver {
   failed(appId: string, error: unknown): void
 }
 
-export interface AppDeliveryOptions {
+interface AppDeliveryOptions {
   readonly appId: string
   readonly epoch: string
   readonly source: AppSource

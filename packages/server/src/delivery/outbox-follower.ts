@@ -18,7 +18,7 @@ export interface Timers {
   after(ms: number, run: () => void): void
 }
 
-export interface OutboxFollowerOptions {
+interface OutboxFollowerOptions {
   readonly outbox: FollowedOutbox
   readonly timers: Timers
   /** Milliseconds since 1970. */

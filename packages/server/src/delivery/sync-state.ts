@@ -3,7 +3,7 @@ import type { RecentRows } from '../outbox/rows/recent-rows.js'
 import type { ConcernedReader } from '../outbox/rows/row-concern.js'
 import type { SyncState } from './delivery.js'
 
-export interface SyncInputs {
+interface SyncInputs {
   /** The pos of the client; null or '' = it has none. */
   readonly pos: string | null
   /** The last position that delivery has begun. */

@@ -17,7 +17,7 @@ export interface ConnectionBounds extends UnreadBounds {
   readonly connectionUnreadBytes: number
 }
 
-export interface ConnectionsOptions {
+interface ConnectionsOptions {
   readonly bounds: ConnectionBounds
   /** The number of connections that the descriptors of the process allow for. */
   readonly descriptorLimit: number

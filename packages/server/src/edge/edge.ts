@@ -11,7 +11,7 @@ import { type ConnectionBounds, Connections } from './connections.js'
 import type { BoundsObserver } from './observer.js'
 import { Origins } from './origins.js'
 
-export interface EdgeOptions {
+interface EdgeOptions {
   readonly bounds: ConnectionBounds & BodyBounds
   /** Connections that the file descriptors of the process allow for; unlimited by default. */
   readonly descriptorLimit?: number

@@ -6,7 +6,7 @@ import type { Socket } from 'node:net'
  */
 const earlyPerTurn = 1_000
 
-export interface ThrottledConnections {
+interface ThrottledConnections {
   readonly sockets: () => Iterable<Socket>
   /** The network of an open connection; null: not known. */
   networkOf(socket: Socket): string | null | undefined

@@ -3,7 +3,7 @@ import { networkOf } from '../lib/limits/network.js'
 import type { Connection } from './connection.js'
 import { giveWayMs } from './limits.js'
 
-export interface AdmissionBounds {
+interface AdmissionBounds {
   readonly connections: number
   readonly addressConnections: number
   /** Connections that have not sent session.open. */

@@ -10,7 +10,7 @@ import type { RouteFamily } from './routes/router.js'
 import { createHttpServer } from './server.js'
 import { type UpgradeTarget, upgradeRoutes } from './upgrades.js'
 
-export interface OperationServerOptions {
+interface OperationServerOptions {
   readonly edge: Edge
   readonly executor: Executor
   readonly operations: readonly Operation[]

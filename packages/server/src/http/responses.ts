@@ -11,7 +11,7 @@ import type { OpenedFile } from './files/open-file.js'
 import { streamFile } from './files/stream-file.js'
 import { ResponseBatcher } from './response-batcher.js'
 
-export interface ResponsesOptions {
+interface ResponsesOptions {
   readonly edge: Pick<Edge, 'connections' | 'origins'>
   readonly statusMode: StatusMode
   /** Reports whether the server refuses new calls and closes its connections. */

@@ -20,7 +20,7 @@ import { type RouteFamily, Router } from './routes/router.js'
 import { originForm } from './target.js'
 import { acceptUpgrades, type UpgradeTarget, WebSocketOnlyMessage } from './upgrades.js'
 
-export interface HttpServerOptions {
+interface HttpServerOptions {
   readonly families: readonly RouteFamily[]
   readonly responses: Responses
   readonly edge: Edge

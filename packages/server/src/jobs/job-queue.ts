@@ -4,7 +4,7 @@ import type { JobKind, NewJob } from './job-model.js'
 import type { JobValues } from './job-statements.js'
 import type { JobStore } from './job-store.js'
 
-export interface JobQueueOptions {
+interface JobQueueOptions {
   readonly store: JobStore
   readonly ids: { takeReserved(count: number): number[] }
   readonly clock: Clock

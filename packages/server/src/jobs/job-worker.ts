@@ -43,7 +43,7 @@ export function jobHandler<Payload>(
   return { ...handlerDefaults, ...options, kind: kind.name, run: run as JobHandler['run'] }
 }
 
-export interface JobObserver {
+interface JobObserver {
   finished(kind: string, outcome: JobOutcome, jobs: number, seconds: number): void
   /** @param error of a run, or of looking for jobs */
   failed(kind: string, error: unknown): void

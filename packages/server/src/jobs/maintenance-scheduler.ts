@@ -10,12 +10,12 @@ export interface MaintenanceTask {
   run(signal: AbortSignal): Promise<void>
 }
 
-export interface MaintenanceObserver {
+interface MaintenanceObserver {
   finished(task: string, outcome: 'done' | 'failed', seconds: number): void
   failed(task: string, error: unknown): void
 }
 
-export interface MaintenanceSchedulerOptions {
+interface MaintenanceSchedulerOptions {
   readonly tasks: readonly MaintenanceTask[]
   readonly leases: Pick<LeaseStore, 'acquire' | 'release'>
   readonly observer: MaintenanceObserver

@@ -2,7 +2,7 @@ import type { Database } from '../db/database.js'
 import type { DueJob, FinalOutcome, TakenJobs, Taking } from './job-model.js'
 import type { JobStore } from './job-store.js'
 
-export interface TakeResult {
+interface TakeResult {
   /** The time since which the oldest due job is due; null when no job is due. */
   readonly dueSince: number | null
   readonly taken: TakenJobs | null

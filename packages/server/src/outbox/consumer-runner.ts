@@ -13,7 +13,7 @@ export interface ConsumerObserver {
   failed(consumer: string, appId: string | null, error: unknown): void
 }
 
-export interface ConsumerRunnerOptions {
+interface ConsumerRunnerOptions {
   readonly database: Database
   readonly store: OutboxStore
   readonly messages: MessageReader

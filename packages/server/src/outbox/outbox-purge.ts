@@ -8,7 +8,7 @@ import type { OutboxRow, OutboxStore } from './outbox-store.js'
  */
 export type LogHolder = (db: Queryable, appId: string) => Promise<number | null>
 
-export interface OutboxPurgeOptions {
+interface OutboxPurgeOptions {
   readonly database: Database
   readonly store: OutboxStore
   readonly clock: Clock

@@ -9,7 +9,7 @@ import type { OutboxStore } from './outbox-store.js'
 import { toPayloadText } from './rows/recorded-event.js'
 import { type AppendedEvent, userChangesOf } from './user-changes.js'
 
-export interface OutboxOptions {
+interface OutboxOptions {
   readonly database: Database
   readonly store: OutboxStore
   readonly clock: Clock

@@ -11,7 +11,7 @@ export interface Leases {
   release(name: string, owner: string): Promise<void>
 }
 
-export interface OutboxRelayOptions {
+interface OutboxRelayOptions {
   readonly database: Database
   readonly store: OutboxStore
   readonly messages: MessageReader

@@ -35,7 +35,7 @@ export const unlimited: Allowance = {
   end() {},
 }
 
-export interface UserLimits {
+interface UserLimits {
   /** Tokens. */
   readonly rate: BucketRate
   /** Calls of one user that may run at once. */

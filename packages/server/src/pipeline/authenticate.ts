@@ -30,7 +30,7 @@ export interface Authenticator {
   isOperatorToken(token: string, address: string): Promise<boolean>
 }
 
-export interface UserSession {
+interface UserSession {
   readonly userId: Int64
   readonly deviceSn: number | null
   readonly tokenHash: string

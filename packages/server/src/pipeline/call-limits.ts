@@ -12,7 +12,7 @@ export interface Limiter<Key> {
   giveBack(key: Key): void
 }
 
-export interface AddressLimiter extends Limiter<string> {
+interface AddressLimiter extends Limiter<string> {
   /**
    * Takes tokens, also those that are yet to come.
    * @returns 0 when they were taken; for an address in debt the whole seconds until that is paid off
@@ -20,7 +20,7 @@ export interface AddressLimiter extends Limiter<string> {
   charge(key: string, tokens: number): number
 }
 
-export interface Limiters {
+interface Limiters {
   readonly addresses: AddressLimiter
   /** By address: Admin tokens that are not known to be valid. */
   readonly newAdminTokens: Limiter<string>

@@ -5,7 +5,7 @@ import { type DeviceSession, hasDevice, type SessionRegistry } from '../sessions
 import type { ConnectedDevice, CoreChannel, ProbedDevice } from './core-channel.js'
 import type { PushNotification } from './sender.js'
 
-export interface SessionChannelOptions {
+interface SessionChannelOptions {
   readonly sessions: Pick<SessionRegistry, 'isOnline' | 'ofDevice' | 'ofUser' | 'users'>
   readonly transient: Pick<TransientDelivery, 'toSession'>
 }

@@ -11,7 +11,7 @@ import { callbackBody, standardBody } from './bodies.js'
 import { maxPauseMs } from './dispatcher/retry-rules.js'
 import type { SendResult, SendTarget, WebhookSender } from './sender.js'
 
-export interface HttpSenderOptions {
+interface HttpSenderOptions {
   readonly client: Pick<OutboundClient, 'post'>
   readonly clock: Clock
   /** Returns the epoch of the database, for cursors. */

@@ -29,7 +29,7 @@ import type { TestService } from '../../domain/webhooks/test-service.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 
-export interface WebhookServices {
+interface WebhookServices {
   readonly webhooks: EndpointService
   readonly webhookAttempts: AttemptService
   readonly webhookTests: TestService

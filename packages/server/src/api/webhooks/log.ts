@@ -17,7 +17,7 @@ import type {
 } from '../../domain/events/event-log-service.js'
 import { data, type Handler, handle, handleWaiting, whenDone } from '../../pipeline/call.js'
 
-export interface EventLogServices {
+interface EventLogServices {
   readonly eventLog: EventLogService
 }
 

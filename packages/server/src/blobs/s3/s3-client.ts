@@ -17,7 +17,7 @@ const passing: ReadonlySet<number> = new Set([429, 500, 502, 503, 504])
 const maxTextBytes = 4 * 1024 * 1024
 const emptyHash = createHash('sha256').digest('hex')
 
-export interface S3Request {
+interface S3Request {
   readonly method: SignableRequest['method']
   /** The key of an object; unset: the request is for the bucket. */
   readonly key?: string

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import { crc32 } from 'node:zlib'
 import { BlobError } from '../blob-store.js'
 
-export interface Expectation {
+interface Expectation {
   readonly size: number
   /** Undefined: only the size is known. */
   readonly crc32: number | undefined

@@ -5,7 +5,7 @@ import type { ExportedUser } from '@hermod/protocol'
 import { CommandFailure } from '../runtime/call.js'
 import { choice } from '../runtime/fields.js'
 
-export const userFormats = ['ndjson', 'csv'] as const
+const userFormats = ['ndjson', 'csv'] as const
 export type UserFormat = (typeof userFormats)[number]
 
 export const format = choice(

@@ -2,7 +2,7 @@ import { listMigrations, migrate } from '../../db/migrations/migrate.js'
 import { lockFolder } from '../../lib/concurrency/folder-lock.js'
 import { type ContextOptions, openDatabase } from '../context.js'
 
-export interface MigrationReport {
+interface MigrationReport {
   readonly name: string
   readonly state: 'applied' | 'appliedNow' | 'pending'
 }

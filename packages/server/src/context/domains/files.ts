@@ -48,7 +48,7 @@ export function createFileCredentials(
   })
 }
 
-export interface FilesOptions {
+interface FilesOptions {
   readonly apps: AppService
   readonly blobs: BlobStore
   readonly fileCredentials: FileCredentialService

@@ -41,7 +41,7 @@ import type { Domain } from '../domain.js'
 import type { Infrastructure } from '../infrastructure.js'
 import type { GroupServices } from './groups.js'
 
-export interface MessagingOptions {
+interface MessagingOptions {
   readonly config: Pick<ServerConfig, 'messages' | 'writer'>
   /** Announces that an app has new messages. */
   readonly appended: (appId: string) => void

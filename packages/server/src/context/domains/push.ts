@@ -46,7 +46,7 @@ import type { Domain } from '../domain.js'
 import type { Infrastructure } from '../infrastructure.js'
 import type { GroupServices } from './groups.js'
 
-export interface CreatePushOptions {
+interface CreatePushOptions {
   readonly config: ServerConfig
   readonly accounts: AccountService
   readonly apps: AppService

@@ -48,7 +48,7 @@ export function createAccounts(
   })
 }
 
-export interface UsersOptions {
+interface UsersOptions {
   readonly config: Pick<ServerConfig, 'accounts' | 'rateLimit'>
   readonly accounts: AccountService
   readonly apps: AppService

@@ -26,7 +26,7 @@ import { dispatchObserver } from '../adapters/webhooks.js'
 import type { Domain } from '../domain.js'
 import type { Infrastructure } from '../infrastructure.js'
 
-export interface CreateWebhooksOptions {
+interface CreateWebhooksOptions {
   readonly config: ServerConfig
   readonly apps: AppService
   readonly secretBox: SecretBox

@@ -3,7 +3,7 @@ import type { Clock } from '../../lib/clock.js'
 import type { Logger } from '../../observability/log.js'
 import type { Stores } from '../stores.js'
 
-export interface EndLeasesOptions {
+interface EndLeasesOptions {
   readonly database: Database
   readonly stores: Pick<Stores, 'jobs' | 'leases'>
   readonly log: Logger

@@ -24,7 +24,7 @@ import type { Logger } from '../../observability/log.js'
 import { operatorPrincipal } from '../../pipeline/principal.js'
 import type { Context } from '../context.js'
 
-export interface Transports {
+interface Transports {
   /** The URL of the operations. */
   readonly url: string
   /** Refuses new work, finishes accepted work, and closes. */

@@ -13,7 +13,7 @@ import type { Stores } from '../stores.js'
 import { endLeases } from './leases.js'
 import { createRelay, outboxObserver } from './outbox.js'
 
-export interface WorkersOptions {
+interface WorkersOptions {
   readonly database: Database
   readonly bus: Bus
   readonly stores: Pick<Stores, 'jobs' | 'leases' | 'outbox' | 'storedMessages'>

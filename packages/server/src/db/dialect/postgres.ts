@@ -65,7 +65,7 @@ const listTables = `
       select 1 from pg_depend
       where classid = 'pg_class'::regclass and objid = pg_class.oid and deptype = 'e')`
 
-export interface PostgresOptions extends PoolOptions {
+interface PostgresOptions extends PoolOptions {
   /** A statement without an answer ends after this time; default 5,000. */
   readonly deadlineMs?: number | undefined
   readonly stalls?: StallObserver

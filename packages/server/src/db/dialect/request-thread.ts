@@ -10,7 +10,7 @@ interface Thread<Response> {
   readonly waiting: Waiting<Response>[]
 }
 
-export interface RequestThreadOptions {
+interface RequestThreadOptions {
   start(): Worker
   /**
    * Makes the error of requests without an answer.

@@ -66,7 +66,7 @@ export interface CheckpointStatistics {
   readonly walFileBytes: number
 }
 
-export interface CheckpointerOptions {
+interface CheckpointerOptions {
   /** The file of the database. */
   readonly path: string
   readonly threads: CheckpointThreads

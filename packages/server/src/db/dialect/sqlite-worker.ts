@@ -22,7 +22,7 @@ import { sqliteBulk } from './sqlite-bulk.js'
 import { type Bound, StatementCache } from './sqlite-statement.js'
 import { copyAgain } from './sqlite-wal.js'
 
-export interface StatementRequest {
+interface StatementRequest {
   readonly sql: string
   /** The statement is run once for each row of parameters. */
   readonly rows: readonly (readonly unknown[])[]

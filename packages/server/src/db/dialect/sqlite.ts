@@ -79,7 +79,7 @@ class SqliteError extends Error {
   }
 }
 
-export interface SqliteOptions {
+interface SqliteOptions {
   readonly checkpoints?: Partial<CheckpointLimits>
   /** A checkpoint failed; it will be tried again. */
   readonly onCheckpointError?: (error: unknown) => void

@@ -1,7 +1,7 @@
 import type { Database } from '../database.js'
 import type { IdentityStore } from './identity-store.js'
 
-export interface EpochOptions {
+interface EpochOptions {
   readonly database: Database
   readonly store: Pick<IdentityStore, 'epoch'>
   /** The database has another history than at the start of the node. */

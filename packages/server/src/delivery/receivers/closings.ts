@@ -2,7 +2,7 @@ import type { CloseName, Int64 } from '@hermod/protocol'
 import type { Event, EventKind } from '@hermod/protocol/events'
 import type { Session } from '../../sessions/session.js'
 
-export interface ClosingsOptions {
+interface ClosingsOptions {
   sessionsOf(userId: Int64): readonly Session[]
   /** Tests whether a token has ended. */
   isRevoked(tokenHash: string): Promise<boolean>

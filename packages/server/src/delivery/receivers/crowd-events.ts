@@ -27,7 +27,7 @@ interface Collected {
   readonly releases: (() => void)[]
 }
 
-export interface CrowdEventsOptions {
+interface CrowdEventsOptions {
   send(collected: CollectedCrowd): void
   /** Calls back after some milliseconds. */
   after(ms: number, run: () => void): void

@@ -23,7 +23,7 @@ export interface FanOutObserver {
   skipped(): void
 }
 
-export interface FanOutsOptions {
+interface FanOutsOptions {
   readonly observer: FanOutObserver
   /** The time of the event loop that a slice takes. */
   readonly sliceMs?: number

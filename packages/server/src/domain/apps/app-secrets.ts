@@ -7,7 +7,7 @@ import type { SealedColumn } from '../secrets/secret-service.js'
 import type { App } from './app-model.js'
 import type { AppStore } from './app-store.js'
 
-export interface AppSecretsOptions {
+interface AppSecretsOptions {
   readonly database: Database
   readonly store: AppStore
   readonly secretBox: SecretBox

@@ -18,7 +18,7 @@ import {
 import type { AppSecrets } from './app-secrets.js'
 import type { AppStore } from './app-store.js'
 
-export interface AppServiceOptions {
+interface AppServiceOptions {
   readonly database: Database
   readonly store: AppStore
   readonly outbox: Outbox

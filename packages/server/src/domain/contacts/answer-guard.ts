@@ -2,7 +2,7 @@ import { AppError } from '@hermod/protocol'
 import { FailureLimiter, type FailureLimiterOptions } from '../../lib/limits/failure-limiter.js'
 import type { ContactSide } from './contact-model.js'
 
-export interface AnswerGuardOptions extends Omit<FailureLimiterOptions, 'limit' | 'isShared'> {
+interface AnswerGuardOptions extends Omit<FailureLimiterOptions, 'limit' | 'isShared'> {
   /** Wrong answers in a row of one user to another after which attempts have to wait. */
   readonly userFailures: number
   /** Wrong answers of one user, to all others, after which attempts have to wait. */

@@ -16,7 +16,7 @@ import {
 import type { ContactRequestStore } from './contact-request-store.js'
 import type { ContactStore } from './contact-store.js'
 
-export interface ContactBookOptions {
+interface ContactBookOptions {
   readonly store: ContactStore
   readonly users: UserLocker
   readonly contactRequests: ContactRequestStore

@@ -22,7 +22,7 @@ import type { ContactRequestStore } from './contact-request-store.js'
 import { type ContactActor, type ContactService, otherSide } from './contact-service.js'
 import type { ContactStore } from './contact-store.js'
 
-export interface ContactRequestServiceOptions {
+interface ContactRequestServiceOptions {
   readonly database: Database
   readonly store: ContactRequestStore
   readonly contactStore: ContactStore

@@ -20,7 +20,7 @@ import {
 } from './contact-model.js'
 import type { ContactStore } from './contact-store.js'
 
-export interface ContactServiceOptions {
+interface ContactServiceOptions {
   readonly database: Database
   readonly store: ContactStore
   readonly book: ContactBook

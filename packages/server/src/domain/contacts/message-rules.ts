@@ -8,7 +8,7 @@ import { type ContactSide, isAcceptedContact, refusesStrangers } from './contact
 import type { ContactStore } from './contact-store.js'
 import type { Relation } from './relation-cache.js'
 
-export interface MessageRulesOptions {
+interface MessageRulesOptions {
   readonly database: Database
   readonly store: ContactStore
   readonly accounts: AccountService

@@ -21,7 +21,7 @@ export interface BindingCertificates {
   >
 }
 
-export interface DeviceAccessServiceOptions {
+interface DeviceAccessServiceOptions {
   readonly database: Database
   readonly devices: DeviceService
   readonly bindings: Pick<PushBindingStore, 'bind'>

@@ -8,7 +8,7 @@ import type { StoredDevice } from './device-model.js'
 import { type DeviceService, shortUserAgent } from './device-service.js'
 import type { DeviceStore } from './device-store.js'
 
-export interface DeviceConnectionsOptions {
+interface DeviceConnectionsOptions {
   readonly database: Database
   readonly store: Pick<DeviceStore, 'find' | 'findByGuid'>
   readonly devices: Pick<DeviceService, 'open'>

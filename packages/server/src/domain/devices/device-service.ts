@@ -9,7 +9,7 @@ import { type Device, type DeviceKey, deviceEvent, type StoredDevice } from './d
 import type { DeviceStore } from './device-store.js'
 import type { EndedLogins, PushBindingStore } from './push-binding-store.js'
 
-export interface DeviceServiceOptions {
+interface DeviceServiceOptions {
   readonly database: Database
   readonly store: DeviceStore
   readonly users: UserDevices

@@ -3,7 +3,7 @@ import { AppError } from '@hermod/protocol'
 /** Calls of an application that may wait at the same time. */
 const maxWaits = 10
 
-export interface EventWaitsOptions {
+interface EventWaitsOptions {
   /** Reads the last position of each app, to notice what other nodes append; null: there are none. */
   readonly heads: (() => Promise<ReadonlyMap<string, number>>) | null
   readonly pollMs?: number

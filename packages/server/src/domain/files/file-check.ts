@@ -23,7 +23,7 @@ export interface FileReport {
   readonly faults: readonly FileFault[]
 }
 
-export interface FileCheckOptions {
+interface FileCheckOptions {
   readonly database: Database
   readonly files: FileStore
   readonly usage: FileUsageStore

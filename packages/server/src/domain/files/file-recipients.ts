@@ -2,7 +2,7 @@ import { AppError, type Int64 } from '@hermod/protocol'
 import type { GroupAccess, GroupCaller } from '../groups/core/group-access.js'
 import type { MessageTarget, RecipientRules } from '../messaging/sending/recipient-rules.js'
 
-export interface FileRecipientsOptions {
+interface FileRecipientsOptions {
   readonly peerKinds: KindsOfPeers
   readonly recipientRules: RecipientRules
   readonly groupAccess: GroupAccess

@@ -15,7 +15,7 @@ import type { FileUsageStore, UsedSpace } from './file-usage-store.js'
 import { type FileReference, referrerText } from './references/reference-model.js'
 import type { FileRemoval } from './removal/file-removal.js'
 
-export interface OperatorFileServiceOptions {
+interface OperatorFileServiceOptions {
   readonly database: Database
   readonly files: FileStore
   readonly references: FileReferenceStore

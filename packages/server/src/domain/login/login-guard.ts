@@ -5,7 +5,7 @@ import { FailureLimiter } from '../../lib/limits/failure-limiter.js'
 import { networkOf } from '../../lib/limits/network.js'
 import { LoginTurns } from './login-turns.js'
 
-export interface LoginGuardOptions {
+interface LoginGuardOptions {
   readonly clock: Clock
   /** Failures in a row for one user and one origin after which attempts have to wait. */
   readonly userFailures: number

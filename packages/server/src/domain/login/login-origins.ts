@@ -5,7 +5,7 @@ import type { DeviceService } from '../devices/device-service.js'
 import type { UserKey } from '../users/user-model.js'
 import type { LoginNetworkStore } from './login-network-store.js'
 
-export interface LoginOriginsOptions {
+interface LoginOriginsOptions {
   readonly database: Database
   readonly networks: LoginNetworkStore
   readonly devices: Pick<DeviceService, 'has'>

@@ -10,7 +10,7 @@ export type LoginPurpose = 'login' | 'registration'
  * servers with an Admin token.
  */
 export const loginClasses = ['login', 'registration', 'admin'] as const
-export type LoginClass = (typeof loginClasses)[number]
+type LoginClass = (typeof loginClasses)[number]
 
 /** The caller of a login or registration. */
 export interface LoginCaller {
@@ -26,7 +26,7 @@ export interface LoginRequest extends LoginCaller {
   readonly isUnbounded?: boolean
 }
 
-export interface LoginQueueOptions {
+interface LoginQueueOptions {
   /** Works that run at once. */
   readonly parallel: number
   /**

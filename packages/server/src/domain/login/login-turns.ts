@@ -3,7 +3,7 @@ import { AppError } from '@hermod/protocol'
 import { type Clock, minuteMs } from '../../lib/clock.js'
 import { boundedCache } from '../../lib/limits/bounded-cache.js'
 
-export interface LoginTurnsOptions {
+interface LoginTurnsOptions {
   readonly clock: Clock
   /** A whole number from 0 to below its argument; by default random. */
   readonly pick?: (count: number) => number

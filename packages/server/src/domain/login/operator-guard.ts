@@ -2,7 +2,7 @@ import { boundedCache } from '../../lib/limits/bounded-cache.js'
 import { hashToken } from '../../lib/secrets/tokens.js'
 import type { LoginGuard } from './login-guard.js'
 
-export interface OperatorGuardOptions {
+interface OperatorGuardOptions {
   /** A separate guard, so that users who mistype passwords do not delay the operator. */
   readonly guard: LoginGuard
   isOperatorToken(token: string): Promise<boolean>

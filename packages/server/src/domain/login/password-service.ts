@@ -13,7 +13,7 @@ import type { LoginQueue } from './login-queue.js'
 import type { PasswordHasher } from './password-hasher.js'
 import type { TokenService } from './token-service.js'
 
-export interface PasswordServiceOptions {
+interface PasswordServiceOptions {
   readonly database: Database
   readonly store: UserCredentials
   readonly accounts: AccountService

@@ -16,7 +16,7 @@ import type { LoginQueue } from './login-queue.js'
 import type { PasswordHasher } from './password-hasher.js'
 import type { TokenKey, TokenStore, UserToken } from './token-store.js'
 
-export interface TokenServiceOptions {
+interface TokenServiceOptions {
   readonly database: Database
   readonly store: TokenStore
   readonly users: UserCredentials

@@ -4,7 +4,7 @@ import type { Contact } from '../contacts/contact-model.js'
 import type { UserKey } from '../users/user-model.js'
 import type { PresenceRules } from './presence-service.js'
 
-export interface ContactPresenceRulesOptions {
+interface ContactPresenceRulesOptions {
   readonly database: Database
   readonly store: {
     findRelationsTo(

@@ -8,7 +8,7 @@ import type { UserKey } from '../users/user-model.js'
  */
 export const graceMs = 10_000
 
-export interface OnlineUsersOptions {
+interface OnlineUsersOptions {
   readonly sessions: Pick<SessionRegistry, 'isOnline'>
   /** Milliseconds of a clock that never goes back. */
   readonly now: () => number

@@ -13,7 +13,7 @@ export interface PresenceRules {
   contactsOf(viewer: UserKey, userIds: readonly Int64[]): Promise<ReadonlyMap<Int64, boolean>>
 }
 
-export interface PresenceServiceOptions {
+interface PresenceServiceOptions {
   readonly sessions: Pick<SessionRegistry, 'isOnline' | 'listen' | 'ofDevice' | 'ofUser'>
   readonly rules: PresenceRules
   readonly transient: Pick<TransientDelivery, 'toSession'>

@@ -15,7 +15,7 @@ const sending = { maxAttempts: 1_000, concurrency: 16 }
  */
 const sendingAudiences = { maxAttempts: 1_000, concurrency: 8 }
 
-export interface PushJobsOptions {
+interface PushJobsOptions {
   readonly pageWriter: Pick<PageWriter, 'write'>
   readonly batchSender: Pick<BatchSender, 'send'>
   readonly pause: Pick<BackgroundPause, 'rest'>

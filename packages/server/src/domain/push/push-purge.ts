@@ -7,7 +7,7 @@ import type { DeliveryStore } from './deliveries/delivery-store.js'
 import type { TaskTimes } from './tasks/task-model.js'
 import type { TaskStore } from './tasks/task-store.js'
 
-export interface PushPurgeOptions {
+interface PushPurgeOptions {
   readonly database: Database
   readonly apps: { list(): Promise<readonly { readonly appId: string }[]> }
   readonly deliveries: DeliveryStore

@@ -34,7 +34,7 @@ export interface KeyFile {
   write(current: Buffer, previous: Buffer | null): Promise<void>
 }
 
-export interface SecretServiceOptions {
+interface SecretServiceOptions {
   readonly database: Database
   readonly keys: SecretKeys
   /** null when the keys come from the settings. */

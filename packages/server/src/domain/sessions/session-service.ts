@@ -9,7 +9,7 @@ import type { ChargeRows } from '../charge-rows.js'
 import type { ConnectingClient, DeviceConnections } from '../devices/device-connections.js'
 import type { TokenService } from '../login/token-service.js'
 
-export interface SessionServiceOptions {
+interface SessionServiceOptions {
   readonly devices: Pick<DeviceConnections, 'connect'>
   readonly tokens: Pick<TokenService, 'findExpiry'>
   readonly sessions: Pick<SessionRegistry, 'add' | 'ofUser'>

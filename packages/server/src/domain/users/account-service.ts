@@ -12,7 +12,7 @@ import { systemUserId } from './system-user.js'
 import type { ListedUser, User, UserKey, UserState } from './user-model.js'
 import type { UserStore } from './user-store.js'
 
-export interface AccountServiceOptions {
+interface AccountServiceOptions {
   readonly database: Database
   readonly store: UserStore
   readonly tokens: TokenService

@@ -9,7 +9,7 @@ import { systemUserId } from './system-user.js'
 import type { User } from './user-model.js'
 import type { UserStore } from './user-store.js'
 
-export interface OperatorUserServiceOptions {
+interface OperatorUserServiceOptions {
   readonly database: Database
   readonly users: UserStore
   readonly accounts: AccountService

@@ -15,7 +15,7 @@ import {
 } from './user-model.js'
 import { addressColumns, type UserStore } from './user-store.js'
 
-export interface ProfileServiceOptions {
+interface ProfileServiceOptions {
   readonly database: Database
   readonly store: UserStore
   readonly accounts: AccountService

@@ -15,7 +15,7 @@ import { dataOf, type ReceivedCall } from '../frames/client-frame.js'
 import { callsInProgress, maxNameLength, refusedPauseMs, waitingCalls } from '../limits.js'
 import { PendingCalls, type ReadyCall } from './pending-calls.js'
 
-export interface CallRunnerOptions {
+interface CallRunnerOptions {
   readonly executor: Executor
   nextRequestId(): string
   /** The most bytes of all frames whose calls are waiting. */

@@ -18,7 +18,7 @@ export interface ReceivedCall {
   readonly bytes: Buffer
 }
 
-export type ClientFrame =
+type ClientFrame =
   | ReceivedCall
   /** A frame that asks for nothing, such as `{}`. */
   | { readonly kind: 'idle' }

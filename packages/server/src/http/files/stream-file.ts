@@ -5,7 +5,7 @@ import type { Connections } from '../../edge/connections.js'
 import { bindToProgress } from '../../edge/deadlines.js'
 import { FileReads } from '../../lib/system/file-reads.js'
 
-export interface StreamedFile {
+interface StreamedFile {
   /** The response; its head is written. */
   readonly response: ServerResponse
   readonly socket: Socket

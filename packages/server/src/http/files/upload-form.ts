@@ -17,7 +17,7 @@ const maxNameLength = 255
  */
 const notInNames = /[\p{Cc}\u202a-\u202e\u2066-\u2069\ufffd]/u
 
-export interface FormSource {
+interface FormSource {
   /** The body; destroyed when the form is not read to its end. */
   readonly stream: Readable
   readonly contentType: string | undefined

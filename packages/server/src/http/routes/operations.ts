@@ -27,7 +27,7 @@ import { parseQuery } from '../query.js'
 import type { Responses } from '../responses.js'
 import type { Route, RouteFamily } from './router.js'
 
-export interface OperationRoutesOptions {
+interface OperationRoutesOptions {
   readonly executor: Executor
   readonly responses: Responses
   readonly edge: Edge

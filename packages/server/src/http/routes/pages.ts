@@ -12,7 +12,7 @@ import { type RouteFamily, readingRoutes } from './router.js'
 /** An address that is no operation, such as /healthz; answers GET and HEAD. */
 export type Page = (request: IncomingMessage) => Promise<PageAnswer>
 
-export interface PageAnswer {
+interface PageAnswer {
   readonly status: number
   readonly contentType: string
   readonly body: string | Buffer
@@ -23,7 +23,7 @@ export interface PageAnswer {
   readonly retryAfterSeconds?: number
 }
 
-export interface PagesOptions {
+interface PagesOptions {
   readonly executor: Executor
   readonly metrics: Metrics
   readonly publicUrl: string | null
@@ -35,7 +35,7 @@ export interface PagesOptions {
 
 const { version } = createRequire(import.meta.url)('../../../package.json') as { version: string }
 
-export interface PageRoutesOptions {
+interface PageRoutesOptions {
   readonly responses: Responses
   /** @throws AppError that the request is answered with instead */
   admit(request: IncomingMessage): void

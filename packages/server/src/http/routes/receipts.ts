@@ -7,7 +7,7 @@ import { readBody } from '../bodies/read-body.js'
 import { jsonContentType, type Responses } from '../responses.js'
 import type { Methods, RouteFamily } from './router.js'
 
-export interface ReceiptRoutesOptions {
+interface ReceiptRoutesOptions {
   readonly responses: Responses
   readonly bodies: Bodies
   /** @throws AppError to answer instead */

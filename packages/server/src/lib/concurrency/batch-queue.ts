@@ -12,7 +12,7 @@ export interface BatchObserver {
   }): void
 }
 
-export interface BatchQueueOptions<Item, Result> {
+interface BatchQueueOptions<Item, Result> {
   /** The size of an item in batches and in the queue; at least 1. */
   sizeOf(item: Item): number
   readonly maxBatchSize: number
@@ -33,7 +33,7 @@ export interface BatchQueueOptions<Item, Result> {
   readonly observer: BatchObserver
 }
 
-export interface BatchQueueBytes<Item> {
+interface BatchQueueBytes<Item> {
   of(item: Item): number
   /** A larger item is a batch alone. */
   readonly maxBatch: number

@@ -3,7 +3,7 @@ import type { MaybePromise } from '../maybe-promise.js'
 /** Rows that one statement looks up. Other calls run between two such statements. */
 export const lookupChunk = 250
 
-export interface EventLoopBudgetOptions {
+interface EventLoopBudgetOptions {
   /** Pieces of work, or bytes, that begin in one turn of the event loop. */
   readonly perTurn: number
   /** Works that may run at once; unbounded by default. */

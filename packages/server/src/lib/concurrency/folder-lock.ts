@@ -29,7 +29,7 @@ const entries = [
   'files',
 ]
 
-export interface FolderLock {
+interface FolderLock {
   /** The disk was nearly full, so that the start used the reserve of the folder. */
   readonly isDiskFull: boolean
   /** Frees the folder; a second call does nothing. */

@@ -1,4 +1,4 @@
-export interface LeaseOptions {
+interface LeaseOptions {
   readonly ttlMs: number
   /** Takes the lease, or prolongs it, for `ttlMs`. @returns false when another owner has it */
   acquire(ttlMs: number): Promise<boolean>

@@ -1,4 +1,4 @@
-export interface SlotsOptions {
+interface SlotsOptions {
   /** Works that may run at once, at least 1. A function is called whenever work begins or ends. */
   readonly parallel: number | (() => number)
   readonly maxWaiting: number

@@ -1,7 +1,7 @@
 import { type EventLoopUtilization, performance } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
 
-export interface BackgroundPauseOptions {
+interface BackgroundPauseOptions {
   /** Counts the work that must not wait for background work. */
   count(): number
   /** Milliseconds that only grow; the process's clock by default. */

@@ -5,7 +5,7 @@ export interface LookUpShares {
   run<T>(share: string, work: () => Promise<T>): Promise<T>
 }
 
-export interface LookUpsOptions {
+interface LookUpsOptions {
   readonly shares: LookUpShares
   /** Returns all addresses of a name. */
   readonly resolve: (name: string) => Promise<readonly string[]>

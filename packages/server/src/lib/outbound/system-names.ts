@@ -3,7 +3,7 @@ import { Resolver } from 'node:dns/promises'
 import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 
-export interface SystemNamesOptions {
+interface SystemNamesOptions {
   readonly hostsFile?: string
   readonly resolverFile?: string
   /** Name servers, such as 127.0.0.1:5353. Default: those of the system. */

@@ -1,7 +1,7 @@
 import { RowBlock } from './row-block.js'
 import type { ConcernedReader, RowConcern } from './row-concern.js'
 
-export interface RecentRowsOptions {
+interface RecentRowsOptions {
   readonly maxRows?: number
   readonly maxBytes?: number
 }

@@ -3,7 +3,7 @@ import type { Int64 } from '@hermod/protocol'
 import { boundedCache } from '../../lib/limits/bounded-cache.js'
 import type { PushOutcome } from '../sender.js'
 
-export interface CertificateHistory {
+interface CertificateHistory {
   /** Time of the certificate's last accepted message, milliseconds since 1970; null: never. */
   readonly lastAcceptedAt: number | null
   /** Milliseconds since 1970. */

@@ -47,7 +47,7 @@ export interface Sent {
   readonly at: number
 }
 
-export interface RunnerOptions {
+interface RunnerOptions {
   readonly concurrency: number
   readonly batchSize: number
   /** Current time, milliseconds since 1970. */

@@ -20,7 +20,7 @@ export class NoAnswerError extends Error {
   readonly code = 'ETIMEDOUT'
 }
 
-export interface WatchOptions {
+interface WatchOptions {
   /** A statement without any answer for this long ends with its connection. */
   readonly deadlineMs: number
   /** Connects once more and asks. @returns false when no answer of any kind came in time */

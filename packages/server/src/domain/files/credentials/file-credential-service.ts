@@ -16,7 +16,7 @@ import {
   type SignedRequest,
 } from './file-credentials.js'
 
-export interface FileCredentialServiceOptions {
+interface FileCredentialServiceOptions {
   readonly database: Database
   readonly users: Pick<UserCredentials, 'find'>
   readonly devices: {

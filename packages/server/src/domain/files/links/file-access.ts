@@ -16,7 +16,7 @@ export interface FileCaller {
   readonly adminOf: Int64 | null
 }
 
-export interface FileAccessOptions {
+interface FileAccessOptions {
   readonly database: Database
   readonly groups: GroupCache
   readonly withdrawals: FileWithdrawalStore

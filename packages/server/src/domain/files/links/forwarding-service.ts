@@ -4,7 +4,7 @@ import type { FileAddresses } from './file-addresses.js'
 import type { LinkReader } from './link-reader.js'
 import type { LinkSigner } from './link-signer.js'
 
-export interface ForwardingServiceOptions {
+interface ForwardingServiceOptions {
   readonly apps: Pick<AppService, 'get'>
   readonly recipients: FileRecipients
   readonly links: LinkReader

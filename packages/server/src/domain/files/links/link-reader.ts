@@ -5,7 +5,7 @@ import type { FileStore } from '../file-store.js'
 import type { FileAccess, FileCaller } from './file-access.js'
 import type { LinkSigner } from './link-signer.js'
 
-export interface LinkReaderOptions {
+interface LinkReaderOptions {
   readonly database: Database
   readonly files: FileStore
   readonly signer: LinkSigner

@@ -4,7 +4,7 @@ import type { AppService } from '../../apps/app-service.js'
 import type { FileKey, FileRecipient } from '../file-model.js'
 import { type FileLink, linkedFileId, linkText, readLinkText } from './file-links.js'
 
-export interface LinkSignerOptions {
+interface LinkSignerOptions {
   readonly apps: Pick<AppService, 'fileLinkKey' | 'storedFileLinkKey'>
   readonly clock: Clock
 }

@@ -12,7 +12,7 @@ import {
 } from './reference-model.js'
 import type { ReferencingTextStore } from './referencing-text-store.js'
 
-export interface FileReferenceServiceOptions {
+interface FileReferenceServiceOptions {
   readonly database: Database
   readonly references: FileReferenceStore
   readonly texts: ReferencingTextStore

@@ -16,7 +16,7 @@ export interface RemovedFiles {
 /** The job that {@link FileRemoval.removeBlobs} does. */
 export const blobRemoval = jobKind<RemovedFiles>('blob_removal')
 
-export interface FileRemovalOptions {
+interface FileRemovalOptions {
   readonly database: Database
   readonly files: FileStore
   readonly usage: FileUsageStore

@@ -5,7 +5,7 @@ import { groupBy } from '../../../lib/group-by.js'
 import { fileOfKey, isTemporaryKey } from '../file-model.js'
 import type { FileStore } from '../file-store.js'
 
-export interface OrphanedBlobsOptions {
+interface OrphanedBlobsOptions {
   readonly database: Database
   readonly files: FileStore
   readonly blobs: Pick<BlobStore, 'list' | 'remove' | 'tidy'>

@@ -16,7 +16,7 @@ export interface OutboxPositions {
   positionOf(db: Queryable, consumer: string, appId: string): Promise<number>
 }
 
-export interface UnreferencedFilesOptions {
+interface UnreferencedFilesOptions {
   readonly database: Database
   readonly files: FileStore
   readonly usage: FileUsageStore

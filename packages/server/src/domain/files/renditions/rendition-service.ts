@@ -17,7 +17,7 @@ import { originalKey, renditionKey, type StoredFile } from '../file-model.js'
 import { FailedRenditions } from './failed-renditions.js'
 import { pictureForm, type WantedPicture } from './rendition-model.js'
 
-export interface RenditionServiceOptions {
+interface RenditionServiceOptions {
   readonly blobs: Pick<BlobStore, 'open' | 'put' | 'stat'>
   readonly images: ImageRenderer
   readonly voices: VoiceConverter

@@ -5,7 +5,7 @@ import type { UserCredentials } from '../../users/user-credentials.js'
 import type { FileTicket } from './file-tickets.js'
 import type { TicketSigner } from './ticket-signer.js'
 
-export interface TicketReaderOptions {
+interface TicketReaderOptions {
   readonly database: Database
   readonly users: Pick<UserCredentials, 'find'>
   readonly signer: TicketSigner

@@ -16,7 +16,7 @@ import type { LinkSigner } from '../links/link-signer.js'
 import type { FileTicket } from './file-tickets.js'
 import type { TicketSigner } from './ticket-signer.js'
 
-export interface TicketServiceOptions {
+interface TicketServiceOptions {
   readonly database: Database
   readonly usage: FileUsageStore
   readonly quota: FileQuota

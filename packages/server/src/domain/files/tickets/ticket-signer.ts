@@ -2,7 +2,7 @@ import type { Clock } from '../../../lib/clock.js'
 import type { PurposeKeys, SecretKeys } from '../../../lib/secrets/secret-keys.js'
 import { type FileTicket, readTicketText, ticketText } from './file-tickets.js'
 
-export interface TicketSignerOptions {
+interface TicketSignerOptions {
   readonly secretKeys: SecretKeys
   readonly clock: Clock
 }

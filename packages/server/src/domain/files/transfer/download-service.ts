@@ -12,7 +12,7 @@ import type { LinkReader } from '../links/link-reader.js'
 import type { WantedPicture } from '../renditions/rendition-model.js'
 import type { RenditionService } from '../renditions/rendition-service.js'
 
-export interface DownloadServiceOptions {
+interface DownloadServiceOptions {
   readonly database: Database
   readonly files: FileStore
   readonly links: LinkReader

@@ -25,7 +25,7 @@ export interface OwnerLocker {
   lockManyKeyShare(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<readonly User[]>
 }
 
-export interface FileWriterOptions {
+interface FileWriterOptions {
   readonly database: Database
   readonly files: FileStore
   readonly usage: FileUsageStore

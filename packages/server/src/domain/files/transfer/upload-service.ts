@@ -16,7 +16,7 @@ import type { FileTicket } from '../tickets/file-tickets.js'
 import type { FileWriter } from './file-writer.js'
 import { headOf } from './upload-head.js'
 
-export interface UploadServiceOptions {
+interface UploadServiceOptions {
   readonly database: Database
   readonly files: FileStore
   readonly writer: FileWriter
@@ -50,7 +50,7 @@ export interface UploadCharges {
   charge(tokens: number): void
 }
 
-export interface IncomingUpload {
+interface IncomingUpload {
   /** Bytes of the whole form; null: not known. */
   readonly length: number | null
   /** @param arrived called with the number of bytes of each part */

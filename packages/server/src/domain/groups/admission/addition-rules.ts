@@ -17,7 +17,7 @@ interface AdderRelations {
   ): Promise<ReadonlyMap<Int64, Relation>>
 }
 
-export interface AdditionRulesOptions {
+interface AdditionRulesOptions {
   readonly invitations: InvitationStore
   readonly members: MemberStore
   readonly relations: AdderRelations

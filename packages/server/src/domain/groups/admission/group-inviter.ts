@@ -10,7 +10,7 @@ import type { MembershipService } from '../membership/membership-service.js'
 import type { Addition, AdditionRules } from './addition-rules.js'
 import type { InvitationStore } from './invitation-store.js'
 
-export interface GroupInviterOptions {
+interface GroupInviterOptions {
   readonly invitations: InvitationStore
   readonly rules: AdditionRules
   readonly memberships: MembershipService

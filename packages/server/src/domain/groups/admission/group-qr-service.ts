@@ -11,7 +11,7 @@ import type { MemberStore } from '../membership/member-store.js'
 import type { MembershipService } from '../membership/membership-service.js'
 import { type GroupQr, groupQrText, readGroupQrText } from './group-qr.js'
 
-export interface GroupQrServiceOptions {
+interface GroupQrServiceOptions {
   readonly apps: AppService
   readonly members: MemberStore
   readonly access: GroupAccess

@@ -11,7 +11,7 @@ import { admissionPage, isAdmissionOpen, storePage } from './group-admission.js'
 import type { GroupInviter } from './group-inviter.js'
 import type { Invitation, InvitationStore } from './invitation-store.js'
 
-export interface GroupInvitationServiceOptions {
+interface GroupInvitationServiceOptions {
   readonly database: Database
   readonly invitations: InvitationStore
   readonly access: GroupAccess

@@ -26,7 +26,7 @@ export interface Invitation extends Admission {
   readonly inviterId: Int64
 }
 
-export interface NewInvitation {
+interface NewInvitation {
   readonly inviterId: Int64
   readonly reason: string
   readonly createdAt: number

@@ -15,7 +15,7 @@ import type { GroupInvitationService } from './invitation-service.js'
 import type { OpenAdmissions } from './open-admissions.js'
 import type { JoinRequest, JoinRequestStore } from './join-request-store.js'
 
-export interface JoinRequestServiceOptions {
+interface JoinRequestServiceOptions {
   readonly database: Database
   readonly groups: GroupStore
   readonly joinRequests: JoinRequestStore

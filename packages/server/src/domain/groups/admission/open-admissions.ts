@@ -7,7 +7,7 @@ import type { AdmissionAnswer } from './group-admission.js'
 import type { InvitationStore } from './invitation-store.js'
 import type { JoinRequestStore } from './join-request-store.js'
 
-export interface OpenAdmissionsOptions {
+interface OpenAdmissionsOptions {
   readonly invitations: InvitationStore
   readonly joinRequests: JoinRequestStore
   readonly lists: Pick<MemberListStore, 'listManagers'>

@@ -6,7 +6,7 @@ import type { GroupEvents } from '../core/group-events.js'
 import { type GroupAnnouncement, groupEvent } from '../core/group-model.js'
 import type { AnnouncementStore } from './announcement-store.js'
 
-export interface AnnouncementServiceOptions {
+interface AnnouncementServiceOptions {
   readonly access: GroupAccess
   readonly announcements: AnnouncementStore
   readonly events: GroupEvents

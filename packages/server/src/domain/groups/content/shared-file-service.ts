@@ -13,7 +13,7 @@ import type { GroupEvents } from '../core/group-events.js'
 import { type GroupFile, groupEvent } from '../core/group-model.js'
 import type { SharedFileStore } from './shared-file-store.js'
 
-export interface SharedFileServiceOptions {
+interface SharedFileServiceOptions {
   readonly access: GroupAccess
   readonly files: SharedFileStore
   readonly events: GroupEvents

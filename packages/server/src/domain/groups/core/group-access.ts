@@ -20,7 +20,7 @@ import type { MemberStore } from '../membership/member-store.js'
 import { type Group, type GroupFlags, type GroupKey, type Member, roleName } from './group-model.js'
 import type { GroupStore } from './group-store.js'
 
-export interface GroupAccessOptions {
+interface GroupAccessOptions {
   readonly database: Database
   readonly groups: GroupStore
   readonly members: MemberStore

@@ -55,7 +55,7 @@ export const memberCache: CacheDefinition<MemberKey, Member> = {
   keyOf: ({ appId, groupId, userId }) => `${appId}/${groupId}/${userId}`,
 }
 
-export interface GroupCacheOptions {
+interface GroupCacheOptions {
   readonly database: Database
   readonly groups: GroupStore
   readonly members: MemberStore

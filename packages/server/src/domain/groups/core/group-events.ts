@@ -6,7 +6,7 @@ import type { Outbox } from '../../../outbox/outbox.js'
 import type { AppendedEvent } from '../../../outbox/user-changes.js'
 import type { Group, GroupKey } from './group-model.js'
 
-export interface GroupEventsOptions {
+interface GroupEventsOptions {
   readonly groups: {
     /** Returns the statement that stores new versions of locked groups. */
     setVersions(versions: readonly VersionedGroup[]): LastStatement

@@ -15,7 +15,7 @@ import type { GroupCache } from './group-cache.js'
 import { type Group, type GroupKey, isBanned, type Member, roleName } from './group-model.js'
 import type { GroupStore } from './group-store.js'
 
-export interface GroupMessageRulesOptions {
+interface GroupMessageRulesOptions {
   readonly groups: GroupStore
   readonly members: MemberStore
   readonly cache: GroupCache

@@ -160,7 +160,7 @@ export function groupEvent<K extends GroupEventKind>(
   )
 }
 
-export type GroupEventKind =
+type GroupEventKind =
   Extract<ActorEventKind, `group.${string}`> extends `group.${infer Kind}` ? Kind : never
 
 /** Payload of a kind without the actor, the users and the group. */

@@ -22,7 +22,7 @@ import {
 } from './group-model.js'
 import type { GroupStore } from './group-store.js'
 
-export interface GroupServiceOptions {
+interface GroupServiceOptions {
   readonly database: Database
   readonly groups: GroupStore
   readonly members: MemberStore

@@ -26,7 +26,7 @@ import {
 } from './group-model.js'
 import type { GroupStore } from './group-store.js'
 
-export interface GroupSettingsServiceOptions {
+interface GroupSettingsServiceOptions {
   readonly access: GroupAccess
   readonly groups: GroupStore
   readonly members: MemberStore

@@ -5,7 +5,7 @@ import type { GroupStore } from '../core/group-store.js'
 import type { MemberListStore } from '../membership/member-list-store.js'
 import type { MemberStore } from '../membership/member-store.js'
 
-export interface EndedBansOptions {
+interface EndedBansOptions {
   readonly database: Database
   readonly groups: GroupStore
   readonly members: MemberStore

@@ -25,7 +25,7 @@ import type { MembershipService } from '../membership/membership-service.js'
 import type { RemovalStore } from '../membership/removal-store.js'
 import type { BlockStore } from './block-store.js'
 
-export interface GroupModerationServiceOptions {
+interface GroupModerationServiceOptions {
   readonly access: GroupAccess
   readonly groups: GroupStore
   readonly members: MemberStore

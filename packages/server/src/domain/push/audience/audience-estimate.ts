@@ -3,7 +3,7 @@ import type { PushedMessage } from '../content/pushed-message.js'
 import type { AudienceContent, MessageReceivers } from './audience-reader.js'
 import type { AudienceStore } from './audience-store.js'
 
-export interface AudienceEstimateOptions {
+interface AudienceEstimateOptions {
   readonly database: Database
   readonly store: AudienceStore
   readonly users: {

@@ -10,7 +10,7 @@ import type { TaskContent } from '../content/task-content.js'
 import type { AudienceStore, FoundDevice } from './audience-store.js'
 import { allDevicesOf, type RecipientPage } from './recipient.js'
 
-export interface AudienceReaderOptions {
+interface AudienceReaderOptions {
   readonly database: Database
   readonly store: AudienceStore
   readonly core: Pick<CoreChannel, 'listUsers'>

@@ -26,7 +26,7 @@ import {
 import type { CertificateService } from './certificate-service.js'
 import type { CertificateStore } from './certificate-store.js'
 
-export interface CertificateAdminServiceOptions {
+interface CertificateAdminServiceOptions {
   readonly database: Database
   readonly store: CertificateStore
   readonly certificates: CertificateService

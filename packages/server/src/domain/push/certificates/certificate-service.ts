@@ -17,7 +17,7 @@ import {
 } from './certificate-model.js'
 import type { CertificateStore } from './certificate-store.js'
 
-export interface CertificateServiceOptions {
+interface CertificateServiceOptions {
   readonly database: Database
   readonly store: CertificateStore
   readonly secretBox: SecretBox

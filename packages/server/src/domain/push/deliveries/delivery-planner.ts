@@ -21,7 +21,7 @@ import {
 import type { RecipientStore } from './recipient-inputs.js'
 import { storeDeliveries } from './store-deliveries.js'
 
-export interface DeliveryPlannerOptions {
+interface DeliveryPlannerOptions {
   readonly database: Database
   readonly recipients: RecipientStore
   readonly apps: AppService

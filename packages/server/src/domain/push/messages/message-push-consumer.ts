@@ -4,7 +4,7 @@ import type { KnownCertificates } from '../certificates/certificate-model.js'
 import type { MessagePushService } from './message-push-service.js'
 import type { MessageWithdrawal } from './message-withdrawal.js'
 
-export interface MessagePushConsumerOptions {
+interface MessagePushConsumerOptions {
   readonly certificates: KnownCertificates
   readonly messages: MessagePushService
   readonly withdrawal: MessageWithdrawal

@@ -17,7 +17,7 @@ import { mentionedContent, messageNotification } from './rules/message-notificat
 import { isWorthPush } from './rules/message-rules.js'
 import { pushConfigOf } from './rules/push-config.js'
 
-export interface MessagePushServiceOptions {
+interface MessagePushServiceOptions {
   readonly database: Database
   readonly store: ReceiverStore
   readonly recipients: MessageRecipients

@@ -28,7 +28,7 @@ export interface ResolvedMessage extends Candidate {
   readonly recipients: readonly Recipient[] | null
 }
 
-export interface MessageRecipientsOptions {
+interface MessageRecipientsOptions {
   readonly database: Database
   readonly store: ReceiverStore
   readonly groups: Pick<GroupCache, 'findGroup'>

@@ -14,7 +14,7 @@ import type { TaskStore } from '../tasks/task-store.js'
 import { messageLifetimeMs } from './message-push-service.js'
 import type { ReadMessageStore } from './read-message-store.js'
 
-export interface MessageWithdrawalOptions {
+interface MessageWithdrawalOptions {
   readonly database: Database
   readonly tasks: TaskStore
   readonly deliveries: DeliveryStore

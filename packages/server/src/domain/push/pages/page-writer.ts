@@ -24,7 +24,7 @@ export interface PageSize {
   readonly usersPerPart: number
 }
 
-export interface PageWriterOptions {
+interface PageWriterOptions {
   readonly database: Database
   readonly tasks: TaskStore
   readonly audiences: Pick<AudienceReader, 'page'>

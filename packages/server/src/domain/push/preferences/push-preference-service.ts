@@ -7,7 +7,7 @@ import type { UserKey } from '../../users/user-model.js'
 import type { UserBadge } from '../../users/user-row.js'
 import type { PushPreferenceStore } from './push-preference-store.js'
 
-export interface PushPreferenceServiceOptions {
+interface PushPreferenceServiceOptions {
   readonly database: Database
   readonly store: PushPreferenceStore
   readonly users: UserBadge

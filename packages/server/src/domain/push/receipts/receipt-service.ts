@@ -63,7 +63,7 @@ export interface ReceiptObserver {
   unknown(source: ReceiptSource, receipt: PushReceipt): void
 }
 
-export interface ReceiptServiceOptions {
+interface ReceiptServiceOptions {
   readonly database: Database
   readonly addresses: ReceiptAddresses
   readonly deliveries: DeliveryStore

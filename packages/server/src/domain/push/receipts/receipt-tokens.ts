@@ -6,7 +6,7 @@ import type { DeviceKey, PushBinding } from '../../devices/device-model.js'
 import type { Delivery } from '../deliveries/delivery-model.js'
 import { type DeliveryStep, lastSentAt } from '../deliveries/delivery-step.js'
 
-export interface ReceiptTokensOptions {
+interface ReceiptTokensOptions {
   readonly devices: {
     /** @returns false when the device does not exist */
     lockForUpdate(tx: Tx, device: DeviceKey): Promise<boolean>

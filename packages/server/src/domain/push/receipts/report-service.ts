@@ -8,7 +8,7 @@ import type { DeliveryStore } from '../deliveries/delivery-store.js'
 import type { TaskStore } from '../tasks/task-store.js'
 import { type Confirmation, canBeConfirmed, confirmed, receivedOf } from './confirmation.js'
 
-export interface ReportServiceOptions {
+interface ReportServiceOptions {
   readonly database: Database
   readonly deliveries: DeliveryStore
   readonly tasks: TaskStore

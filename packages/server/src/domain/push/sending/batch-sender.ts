@@ -29,7 +29,7 @@ export interface OutcomeObserver {
   tried(appId: string, tries: readonly TriedOutcome[]): void
 }
 
-export interface BatchSenderOptions {
+interface BatchSenderOptions {
   readonly database: Database
   readonly tasks: TaskStore
   readonly deliveries: DeliveryStore

@@ -27,7 +27,7 @@ export interface CertificateUse {
   pause(tx: Tx, certificate: CertificateKey, pauses: QuotaPauses): Promise<void>
 }
 
-export interface DeliveryRecorderOptions {
+interface DeliveryRecorderOptions {
   readonly database: Database
   readonly certificates: CertificateUse
   readonly jobs: JobQueue

@@ -7,7 +7,7 @@ import { operatorPageLimit, type PageRequest, readIdCursor, writeCursor } from '
 import type { StoredPushTask, TaskKey, TaskProgress } from './task-model.js'
 import type { TaskStore } from './task-store.js'
 
-export interface OperatorTaskServiceOptions {
+interface OperatorTaskServiceOptions {
   readonly database: Database
   readonly store: TaskStore
   readonly apps: Pick<AppService, 'get'>

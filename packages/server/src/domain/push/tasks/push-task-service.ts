@@ -9,7 +9,7 @@ import { firstPageJob, sendBatch } from './push-jobs.js'
 import type { PushTaskRequest } from './push-request.js'
 import type { NewPushTask, TaskStore } from './task-store.js'
 
-export interface PushTaskServiceOptions {
+interface PushTaskServiceOptions {
   readonly database: Database
   readonly store: TaskStore
   readonly certificates: KnownCertificates

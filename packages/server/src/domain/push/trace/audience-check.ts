@@ -7,7 +7,7 @@ import type { PushedMessage } from '../content/pushed-message.js'
 import type { PushPreferenceStore } from '../preferences/push-preference-store.js'
 import type { StoredPushTask } from '../tasks/task-model.js'
 
-export interface AudienceCheckOptions {
+interface AudienceCheckOptions {
   readonly database: Database
   readonly audiences: AudienceStore
   readonly preferences: PushPreferenceStore

@@ -17,7 +17,7 @@ import type { AudienceCheck, Membership } from './audience-check.js'
 import type { Trace, TracedBinding, TracedDevice } from './trace-model.js'
 import { describeDelivery, describeMissingDelivery, describeUser } from './trace-sentences.js'
 
-export interface TraceServiceOptions {
+interface TraceServiceOptions {
   readonly database: Database
   readonly accounts: Pick<AccountService, 'requireUser'>
   readonly tasks: TaskStore

@@ -8,7 +8,7 @@ import { chunksOf } from '../../../lib/chunks.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import type { UserKey } from '../user-model.js'
 
-export interface ContactRemovalServiceOptions {
+interface ContactRemovalServiceOptions {
   readonly database: Database
   /** Lists users with a contact, a block or a contact request between them and a user. */
   readonly contacts: { listRelated(tx: Tx, user: UserKey): Promise<readonly Int64[]> }

@@ -15,7 +15,7 @@ import type { ContactRemovalService } from './contact-removal-service.js'
 import type { TextErasureService } from './text-erasure-service.js'
 import type { UserRows } from './user-erasure.js'
 
-export interface DeletionServiceOptions {
+interface DeletionServiceOptions {
   readonly database: Database
   readonly accounts: AccountService
   readonly passwords: PasswordService

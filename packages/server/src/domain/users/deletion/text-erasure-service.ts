@@ -7,7 +7,7 @@ import type { Outbox } from '../../../outbox/outbox.js'
 import type { UserKey } from '../user-model.js'
 import { personalTextKinds, redacted } from './event-texts.js'
 
-export interface TextErasureServiceOptions {
+interface TextErasureServiceOptions {
   readonly outbox: Outbox
   /** Copies of events outside of the outbox. */
   readonly copies: Pick<Outbox, 'rewrite'>

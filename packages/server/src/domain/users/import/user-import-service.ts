@@ -28,7 +28,7 @@ import {
   type UserImportStore,
 } from './user-import-store.js'
 
-export interface UserImportServiceOptions {
+interface UserImportServiceOptions {
   readonly database: Database
   readonly store: UserImportStore
   readonly users: UserStore

@@ -29,7 +29,7 @@ import type { RegistrationLimit } from './registration-limit.js'
 import type { UserCountStore } from './user-count-store.js'
 import { userRoom } from './user-room.js'
 
-export interface RegistrationServiceOptions {
+interface RegistrationServiceOptions {
   readonly database: Database
   readonly users: UserStore
   readonly counts: UserCountStore

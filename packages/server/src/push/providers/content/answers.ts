@@ -35,7 +35,7 @@ export type AnswerClass =
 /** A code, or an inclusive range of codes. */
 export type CodeEntry = number | string | readonly [number, number]
 
-export type CodeTable = ReadonlyMap<string, AnswerClass>
+type CodeTable = ReadonlyMap<string, AnswerClass>
 
 /** Builds a table of codes by meaning. Each code belongs to one class. */
 export function codeTable(

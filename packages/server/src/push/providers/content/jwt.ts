@@ -2,7 +2,7 @@ import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { decodeJwt, type JWTPayload, SignJWT } from 'jose'
 import { badCertificate } from '../runtime/credentials.js'
 
-export interface JwtSigner {
+interface JwtSigner {
   readonly alg: 'ES256' | 'RS256' | 'PS256'
   readonly keyId: string
   readonly key: KeyObject

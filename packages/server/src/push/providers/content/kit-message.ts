@@ -15,7 +15,7 @@ import {
 const maxTtlSeconds = 1_296_000
 export const maxKitBadge = 99
 
-export type KitChannel = 'vendor_h' | 'vendor_n'
+type KitChannel = 'vendor_h' | 'vendor_n'
 
 /** Members of the shared message that differ between the two vendors. */
 export interface KitStyle {

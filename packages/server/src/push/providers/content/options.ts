@@ -9,7 +9,7 @@ import type {
   VendorChannel,
 } from '../../sender.js'
 
-export type AndroidChannel = Exclude<VendorChannel, 'ios_gw'>
+type AndroidChannel = Exclude<VendorChannel, 'ios_gw'>
 
 /** Fills in the certificate's defaults where the notification sets no value. */
 export function withCertificateDefaults(

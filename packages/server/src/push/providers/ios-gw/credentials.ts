@@ -35,14 +35,14 @@ interface Addressee {
   readonly pushType: ApnsPushType
 }
 
-export interface TokenCredentials extends Addressee {
+interface TokenCredentials extends Addressee {
   readonly kind: 'token'
   readonly keyId: string
   readonly teamId: string
   readonly key: KeyObject
 }
 
-export interface CertificateCredentials extends Addressee {
+interface CertificateCredentials extends Addressee {
   readonly kind: 'certificate'
   readonly file: ClientFile
 }

@@ -24,7 +24,7 @@ const beforeWriting = new Set([
   'UND_ERR_DESTROYED',
 ])
 
-export interface Http1Options {
+interface Http1Options {
   readonly limits: TransportLimits
   /** Maximum number of connections; each carries one request at a time. */
   readonly connections: number

@@ -21,7 +21,7 @@ import { CredentialError } from './credentials.js'
 import { probeNotification } from './probe.js'
 import { type ChannelLimits, certificateLimits, type GatewayProtocol } from './protocol.js'
 
-export interface ProviderOptions {
+interface ProviderOptions {
   readonly clock: Clock
   readonly circuit: CircuitLimits
   /** Overrides the protocol's limits. */

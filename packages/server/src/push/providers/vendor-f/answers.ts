@@ -13,7 +13,7 @@ import {
 } from '../content/answers.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
 
-export const vendorFCodes = codeTable({
+const vendorFCodes = codeTable({
   throttled: [110010],
   certificate_quota: [110019, 110051],
   command_quota: [110053],

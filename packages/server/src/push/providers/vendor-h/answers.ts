@@ -19,7 +19,7 @@ import type { VendorHCredentials } from './credentials.js'
 /** The vendor has not checked the picture of the message. */
 export const uncheckedPicture = '80100022'
 
-export const vendorHCodes = codeTable({
+const vendorHCodes = codeTable({
   suspect_token: [80300007],
   auth_expired: [80200001, 80200003, 80200005],
   throttled: [80100017, 80300029],

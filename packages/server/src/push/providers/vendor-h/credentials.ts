@@ -12,13 +12,13 @@ export interface VendorHCredentials {
   readonly proof: ClientSecret | AccountKey
 }
 
-export interface ClientSecret {
+interface ClientSecret {
   readonly kind: 'secret'
   readonly clientId: string
   readonly secret: string
 }
 
-export interface AccountKey {
+interface AccountKey {
   readonly kind: 'account'
   readonly subAccount: string
   readonly keyId: string

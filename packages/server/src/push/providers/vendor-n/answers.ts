@@ -14,7 +14,7 @@ import {
 } from '../content/answers.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
 
-export const vendorNCodes = codeTable({
+const vendorNCodes = codeTable({
   suspect_token: [80300007],
   auth_expired: ['http_401', 'http_403', 401, 403, 80200001, 80200003],
   throttled: [429, 503],

@@ -15,7 +15,7 @@ import {
 import type { GatewayAnswer } from '../runtime/transport.js'
 import { isAboutTemplate, templateRefusal } from '../templates/template.js'
 
-export const vendorOCodes = codeTable({
+const vendorOCodes = codeTable({
   invalid_token: [10000],
   auth_expired: [11, 29],
   throttled: [-2, 13, 55],

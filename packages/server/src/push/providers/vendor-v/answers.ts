@@ -7,7 +7,7 @@ import type { PushOutcome, PushTarget, Refusal } from '../../sender.js'
 import { acceptedBut, asObject, codeTable, jsonObject, refusalByCode } from '../content/answers.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
 
-export const vendorVCodes = codeTable({
+const vendorVCodes = codeTable({
   invalid_token: [10302],
   suppressed: [10311],
   auth_expired: [10000],

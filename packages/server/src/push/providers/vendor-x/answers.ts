@@ -15,7 +15,7 @@ import type { PushBatch } from '../runtime/protocol.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
 import { isAboutTemplate, templateRefusal } from '../templates/template.js'
 
-export const vendorXCodes = codeTable({
+const vendorXCodes = codeTable({
   invalid_token: [66007, 10029],
   throttled: [10027, 200002, 21303],
   // Depends on the class of the message, which the answer does not name.
