@@ -47,41 +47,45 @@ async function run(options: BenchOptions): Promise<Report> {
     )
   for (const openStorage of storages(options.only, machine.postgres, notes)) {
     await using storage = await openStorage()
-    const tell = (text: string) => progress(`${storage.name}: ${text}`)
+    const onProgress = (text: string) => progress(`${storage.name}: ${text}`)
     if (options.chosen.length > 0) {
-      tell('start-up')
+      onProgress('start-up')
       startups.push(await measureStartup(storage, builds))
-      const measured = await measureAll(storage, builds, options, tell)
+      const measured = await measureAll(storage, builds, options, onProgress)
       rows.push(...measured.rows)
       compared.push(...measured.compared)
       groupFills.push(...measured.groupFills)
     }
     if (options.growth)
       growth.push(
-        ...(await measureGrowth(storage, builds, { ...options, ...options.growth }, tell)),
+        ...(await measureGrowth(storage, builds, { ...options, ...options.growth }, onProgress)),
       )
     if (options.push) {
       const own = builds[0] as Build
-      push.push(await measurePush(storage, own, { ...options, ...options.push }, tell))
+      push.push(await measurePush(storage, own, { ...options, ...options.push }, onProgress))
     }
     if (options.realtime) {
       const own = builds[0] as Build
-      realtime.push(await measureRealtime(storage, own, { ...options, ...options.realtime }, tell))
+      realtime.push(
+        await measureRealtime(storage, own, { ...options, ...options.realtime }, onProgress),
+      )
     }
     if (options.client) {
       const own = builds[0] as Build
-      client.push(await measureClient(storage, own, { ...options, ...options.client }, tell))
+      client.push(await measureClient(storage, own, { ...options, ...options.client }, onProgress))
     }
     if (options.calls) {
       const own = builds[0] as Build
-      calls.push(await measureCalls(storage, own, options.calls, tell))
+      calls.push(await measureCalls(storage, own, options.calls, onProgress))
     }
     if (options.webhooks) {
       const own = builds[0] as Build
-      webhooks.push(await measureWebhooks(storage, own, { ...options, ...options.webhooks }, tell))
+      webhooks.push(
+        await measureWebhooks(storage, own, { ...options, ...options.webhooks }, onProgress),
+      )
     }
     if (options.files)
-      files.push(...(await measureFiles(storage, builds[0] as Build, options, tell)))
+      files.push(...(await measureFiles(storage, builds[0] as Build, options, onProgress)))
   }
   return {
     machine,
@@ -120,20 +124,22 @@ async function measureAll(
   storage: Storage,
   builds: readonly Build[],
   { chosen, groupSize, crowdSize, ...effort }: BenchOptions,
-  tell: (text: string) => void,
+  onProgress: (text: string) => void,
 ): Promise<Pick<Report, 'rows' | 'compared' | 'groupFills'>> {
   await using servers = await Servers.start(storage, builds)
   const conversations = chosen.flat().some(({ needsConversations }) => needsConversations)
   const filled: FilledBuild[] = []
   for (const server of servers.all) {
-    tell('filling')
-    filled.push(await populate(server, storage, { conversations, groupSize, crowdSize, tell }))
+    onProgress('filling')
+    filled.push(
+      await populate(server, storage, { conversations, groupSize, crowdSize, onProgress }),
+    )
   }
   const [own, other] = filled as [FilledBuild, FilledBuild | undefined]
   const rows: ResultRow[] = []
   const compared: ComparedRow[] = []
   for (const set of chosen) {
-    for (const { what } of set) tell(what)
+    for (const { what } of set) onProgress(what)
     if (other) compared.push(...(await compareBuilds(set, [own, other], effort)))
     else rows.push(...(await measure(set, own, effort)))
   }

@@ -40,15 +40,15 @@ const quietMs = 3_000
 const collectedMs = 1_000
 const secondMs = 1_000
 
-/** @param tell reports progress */
+/** @param onProgress reports progress */
 export async function measureCalls(
   storage: Storage,
   build: Build,
   { clients }: CallsOptions,
-  tell: (text: string) => void,
+  onProgress: (text: string) => void,
 ): Promise<CallsFigures> {
-  const events = await measureEvents(storage, build, clients, tell)
-  tell(`calls: ${peers + groups} conversations`)
+  const events = await measureEvents(storage, build, clients, onProgress)
+  onProgress(`calls: ${peers + groups} conversations`)
   const sendP95Ms = await measureSends(storage, build)
   return { database: storage.name, clients, events, conversations: peers + groups, sendP95Ms }
 }
@@ -57,14 +57,14 @@ async function measureEvents(
   storage: Storage,
   build: Build,
   clients: number,
-  tell: (text: string) => void,
+  onProgress: (text: string) => void,
 ): Promise<readonly EventCalls[]> {
   await using server = await storage.start(build)
-  tell(`calls: ${clients} members`)
+  onProgress(`calls: ${clients} members`)
   const app = await makeRealtimeApp(server, clients)
   const { process, host } = serverOf(server)
   const [newcomer] = await createImportedUsers(host, process.appId, 'newcomer', 1)
-  tell(`calls: ${clients} clients`)
+  onProgress(`calls: ${clients} clients`)
   using running = await RunningClients.start({
     ...addressOf(server),
     tokens: app.logins.map(({ token }) => token),
@@ -84,7 +84,7 @@ async function measureEvents(
   }
   const figures: EventCalls[] = []
   for (const event of ['rename', 'join', 'recall'] as const) {
-    tell(`calls: ${event}`)
+    onProgress(`calls: ${event}`)
     figures.push(await callsAfter(process.url, event, acts[event]))
     await quiet(process.url)
   }

@@ -44,27 +44,27 @@ const messagesOfConversation = 30
 const replayUsers = 100
 const textBytes = 100
 
-/** @param tell reports progress */
+/** @param onProgress reports progress */
 export async function measureClient(
   storage: Storage,
   build: Build,
   { conversations, messages, rounds }: ClientEffort & { readonly rounds: number },
-  tell: (text: string) => void,
+  onProgress: (text: string) => void,
 ): Promise<ClientFigures> {
-  tell('client: sizes')
+  onProgress('client: sizes')
   const sizes = await entrySizes()
   const chromium = findChromium()
   const figures = { database: storage.name, conversations, messages, sizes }
   if (chromium === null) return { ...figures, browser: null }
   await using pages = await BenchPages.start(chromium)
   await using server = await storage.start(build)
-  tell(`client: ${conversations} conversations`)
+  onProgress(`client: ${conversations} conversations`)
   const users = await makeUsers(server, conversations)
   const screens: number[][] = []
   const applied: number[][] = []
   const listed: number[][] = []
   for (let round = 0; round < rounds; round++) {
-    tell(`client: round ${round + 1} of ${rounds}`)
+    onProgress(`client: round ${round + 1} of ${rounds}`)
     screens.push(await measureScreens(pages, users.some))
     const gateway = { messages, appId: server.process.appId }
     applied.push([

@@ -74,12 +74,12 @@ const filledFiles = 4_000
 /** Maximum number and size of the files that are downloaded in turn. */
 const maxDownloaded = { files: 64, bytes: 1e8 }
 
-/** @param tell reports progress */
+/** @param onProgress reports progress */
 export async function measureFiles(
   storage: Storage,
   build: Build,
   { seconds, rounds }: Effort,
-  tell: (text: string) => void,
+  onProgress: (text: string) => void,
 ): Promise<FileRow[]> {
   const folder = await mkdtemp(join(tmpdir(), 'hermod-bare-files-'))
   try {
@@ -88,11 +88,11 @@ export async function measureFiles(
     const server = servers.all[0] as StoredServer
     const caller = new BenchCaller(server.process, await makeUsers(server.process.api))
     const common = { storage, server, bare, caller, seconds }
-    tell('files: filling')
+    onProgress('files: filling')
     await fillFolders({ ...common, scenario: fileScenarios[0] as FileScenario })
     const rows: FileRow[] = []
     for (const scenario of fileScenarios) {
-      tell(scenario.name)
+      onProgress(scenario.name)
       const course = { ...common, scenario }
       rows.push(await measureScenario(course, rounds))
     }

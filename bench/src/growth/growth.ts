@@ -76,17 +76,17 @@ function noneYet<T>(): Record<GrowthLoad, T[]> {
   return { send: [], history: [], unread: [], conversations: [] }
 }
 
-/** @param tell reports progress */
+/** @param onProgress reports progress */
 export async function measureGrowth(
   storage: Storage,
   builds: readonly Build[],
   { steps, users, seconds, rounds }: GrowthOptions & Effort,
-  tell: (text: string) => void,
+  onProgress: (text: string) => void,
 ): Promise<GrowthRow[]> {
   await using servers = await Servers.start(storage, builds)
   const populations: GrowthPopulation[] = []
   for (const server of servers.all) {
-    tell(`growth: ${users} users`)
+    onProgress(`growth: ${users} users`)
     populations.push(await GrowthPopulation.create(server, users))
   }
   using echo = await startEcho('{"code":200,"data":true,"message":null}')
@@ -100,7 +100,7 @@ export async function measureGrowth(
         runs: noneYet(),
       }),
     )
-    tell(`growth: ${messages} messages`)
+    onProgress(`growth: ${messages} messages`)
     const step = { storage, growers, echo, messages, echoRates: noneYet<number>(), seconds, rounds }
     rows.push(...(await measureStep(step)))
   }

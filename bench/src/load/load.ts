@@ -11,18 +11,18 @@ export type LoadMessage =
   | { readonly type: 'result'; readonly result: LoadFigures }
 
 const events = {
-  measuring: () => tell({ type: 'measuring' }),
-  measured: () => tell({ type: 'measured' }),
+  measuring: () => post({ type: 'measuring' }),
+  measured: () => post({ type: 'measured' }),
 }
 
 process.on('message', async (order: LoadOrder | FileLoadOrder) => {
   const result = 'plan' in order ? await runLoad(order, events) : await runFileLoad(order, events)
-  tell({ type: 'result', result })
+  post({ type: 'result', result })
 })
 
 // The parent process has ended or needs no more loads.
 process.once('disconnect', () => process.exit())
 
-function tell(message: LoadMessage): void {
+function post(message: LoadMessage): void {
   process.send?.(message)
 }

@@ -198,7 +198,7 @@ export interface FillOptions {
   readonly groupSize: number
   readonly crowdSize: number
   /** Reports progress. */
-  tell(text: string): void
+  onProgress(text: string): void
 }
 
 export interface FilledBuild extends MeasuredBuild {
@@ -233,15 +233,15 @@ export async function populate(
   const population: Population = {
     ...people,
     groups: () => {
-      groups ??= makeGroups(people, options.tell)
+      groups ??= makeGroups(people, options.onProgress)
       return groups
     },
     broadcasts: () => {
-      broadcasts ??= makeBroadcastReaders(people, options.tell)
+      broadcasts ??= makeBroadcastReaders(people, options.onProgress)
       return broadcasts
     },
     crowd: () => {
-      crowd ??= makeCrowd(people, options.tell)
+      crowd ??= makeCrowd(people, options.onProgress)
       return crowd
     },
   }

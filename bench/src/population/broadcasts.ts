@@ -11,11 +11,11 @@ type Base = Omit<Population, 'groups' | 'broadcasts' | 'crowd'>
 
 export async function makeBroadcastReaders(
   { api, operator, transactionIds }: Base,
-  tell: (text: string) => void,
+  onProgress: (text: string) => void,
 ): Promise<BroadcastReaders> {
   const own = await apiOfNewApp(api, operator)
   const { appId, url } = own.options
-  tell(`filling an application with ${broadcastCount} broadcasts`)
+  onProgress(`filling an application with ${broadcastCount} broadcasts`)
   const users = await makeUsers(own)
   await createConversations(Number(new URL(url).port), {
     appId,
@@ -34,11 +34,11 @@ export async function makeBroadcastReaders(
 /** @throws Error when a broadcast does not reach all users */
 export async function makeCrowd(
   { api, operator, crowdSize }: Base,
-  tell: (text: string) => void,
+  onProgress: (text: string) => void,
 ): Promise<Crowd> {
   const own = await apiOfNewApp(api, operator)
   const { appId, adminToken } = own.options
-  tell(`importing ${crowdSize} users`)
+  onProgress(`importing ${crowdSize} users`)
   await createImportedUsers(operator, appId, 'crowd', crowdSize)
   const { data } = await own.admin().succeed('POST', '/message/broadcast', { body: broadcastBody })
   if (data.send_num !== crowdSize)

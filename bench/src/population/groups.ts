@@ -8,10 +8,10 @@ export const smallGroupSize = 3
 const outsiders = 1000
 const readers = 64
 
-/** @param tell reports progress */
+/** @param onProgress reports progress */
 export async function makeGroups(
   population: Omit<Population, 'groups' | 'broadcasts' | 'crowd'>,
-  tell: (text: string) => void,
+  onProgress: (text: string) => void,
 ): Promise<GroupWorld> {
   const { api, operator, appId, users, groupSize } = population
   const senders = users.slice(0, smallGroupSize)
@@ -20,7 +20,7 @@ export async function makeGroups(
     body: { app_id: appId, settings: { group_capacity_limit: groupSize + outsiders } },
   })
   const members = groupSize - senders.length
-  tell(`importing ${members + outsiders} users`)
+  onProgress(`importing ${members + outsiders} users`)
   const importing = performance.now()
   const ids = await createImportedUsers(operator, appId, 'crowd', members + outsiders)
   const importMs = performance.now() - importing
@@ -30,7 +30,7 @@ export async function makeGroups(
   await owner.api.succeed('POST', '/group/settings/capacity', {
     body: { group_id: largeId, value: groupSize + outsiders },
   })
-  tell(`adding ${members} members to a group`)
+  onProgress(`adding ${members} members to a group`)
   const joining = performance.now()
   for (const user_list of lists(memberIds)) await addMembers(owner, largeId, user_list)
   const joinMs = performance.now() - joining

@@ -54,13 +54,13 @@ export async function measureChannels(
     devices,
     seconds,
     rounds,
-    tell,
-  }: Effort & { readonly devices: number; tell(text: string): void },
+    onProgress,
+  }: Effort & { readonly devices: number; onProgress(text: string): void },
 ): Promise<PushChannelRow[]> {
   const usage = usageOf(server, storage)
   const rows: PushChannelRow[] = []
   for (const channel of simulatedChannels) {
-    tell(`push: ${devices} devices over ${channel}`)
+    onProgress(`push: ${devices} devices over ${channel}`)
     const app = await makePushApp(server, simulator.certificates[channel], devices)
     await warmUp(app)
     const own: Round[] = []

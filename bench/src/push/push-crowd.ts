@@ -46,9 +46,14 @@ export async function measureCrowd(
   storage: Storage,
   server: StoredServer,
   simulator: RunningSimulator,
-  { devices, seconds, rounds, tell }: Effort & { devices: number; tell(text: string): void },
+  {
+    devices,
+    seconds,
+    rounds,
+    onProgress,
+  }: Effort & { devices: number; onProgress(text: string): void },
 ): Promise<PushCrowdRow> {
-  tell(`push: ${devices} devices`)
+  onProgress(`push: ${devices} devices`)
   const app = await makePushApp(server, simulator.certificates.ios_gw, devices)
   const usage = usageOf(server, storage)
   const nextSends = await makeSenders(server, seconds)
@@ -57,7 +62,7 @@ export async function measureCrowd(
   await quiet([usage])
   // The first seconds of sends are slower than all later ones.
   const first = await load(nextSends())
-  tell('push: sends before')
+  onProgress('push: sends before')
   const someRuns = async () => {
     const runs: LoadResult[] = []
     for (let round = 0; round < rounds; round++) runs.push(await load(nextSends()))
@@ -78,7 +83,7 @@ export async function measureCrowd(
     show_begin_time: Math.floor(Date.now() / 1000) + daySeconds,
   }
   for (let index = 0; index < notifications; index++) await timed({ message })
-  tell('push: sends meanwhile')
+  onProgress('push: sends meanwhile')
   const { taskId, startedAt } = await timed()
   const memory = watchMemory(server)
   const during = await someRuns()

@@ -17,17 +17,17 @@ export interface PushFigures {
   readonly crowds: readonly PushCrowdRow[]
 }
 
-/** @param tell reports progress */
+/** @param onProgress reports progress */
 export async function measurePush(
   storage: Storage,
   build: Build,
   { devices, crowdSize, seconds, rounds }: PushOptions & Effort,
-  tell: (text: string) => void,
+  onProgress: (text: string) => void,
 ): Promise<PushFigures> {
   using simulator = await startSimulator()
   await using servers = await Servers.start(storage, [build])
   const server = servers.all[0] as StoredServer
-  const effort = { seconds, rounds, tell }
+  const effort = { seconds, rounds, onProgress }
   return {
     channels:
       devices > 0 ? await measureChannels(storage, server, simulator, { ...effort, devices }) : [],

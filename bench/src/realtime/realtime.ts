@@ -76,12 +76,12 @@ const window = 50
 const idleMs = 3_000
 const heartbeatMs = 26_000
 
-/** @param tell reports progress */
+/** @param onProgress reports progress */
 export async function measureRealtime(
   storage: Storage,
   build: Build,
   { devices, conversations, seconds, rounds }: RealtimeOptions & Effort,
-  tell: (text: string) => void,
+  onProgress: (text: string) => void,
 ): Promise<RealtimeFigures> {
   requireDescriptors(devices)
   const lagPort = await freePort()
@@ -89,11 +89,11 @@ export async function measureRealtime(
   const env = { NODE_OPTIONS: `--import ${probe}`, BENCH_LAG_PORT: String(lagPort) }
   await using server = await storage.start(build, env)
   using swarms = new RunningSwarms()
-  tell(`realtime: ${devices} users`)
+  onProgress(`realtime: ${devices} users`)
   const app = await makeRealtimeApp(server, devices)
   const service = () => ({ port: portOf(server), appId: server.process.appId })
 
-  tell('realtime: idle')
+  onProgress('realtime: idle')
   await server.settle()
   // The first connections make the devices; a restart leaves only what idle connections cost.
   const open = await swarms.run('service', 'open', service(), app.logins)
@@ -105,12 +105,12 @@ export async function measureRealtime(
   using bare = await startBareGateway(await swarms.run('service', 'sample'))
   await swarms.run('bare', 'open', { port: bare.port, appId: '' }, app.logins)
   for (const burst of [1, burstMessages]) {
-    tell(`realtime: fan-out, ${burst} at once`)
+    onProgress(`realtime: fan-out, ${burst} at once`)
     fanOuts.push(await measureFanOut(swarms, app, { burst, seconds, rounds }))
   }
   await swarms.run('bare', 'close')
 
-  tell('realtime: one message a second')
+  onProgress('realtime: one message a second')
   await readLag(lagPort)
   const everySecond = { groupId: app.groupId, burst: 1, window: 1, perSecond: 1 }
   const { toAll } = await swarms.run('service', 'fanOut', {
@@ -119,29 +119,29 @@ export async function measureRealtime(
   })
   const lag = await readLag(lagPort)
 
-  tell('realtime: sends')
+  onProgress('realtime: sends')
   const sends = await measureSends(server, swarms, app, { seconds, rounds })
   const half = { seconds, devices: senders, perSecond: sends.socketPerSecond / 2 }
   const oneToOne = await swarms.run('service', 'oneToOne', half)
   const fanOut = { ...everySecond, seconds }
   const besideFanOut = await swarms.run('service', 'beside', half, fanOut)
 
-  tell('realtime: reconnect of all')
+  onProgress('realtime: reconnect of all')
   // A heartbeat brings the newest pos.
   await sleep(heartbeatMs)
   await swarms.run('service', 'cutAll')
   await sendToGroup(app)
   const storm = await swarms.run('service', 'comeBack')
 
-  tell('realtime: restart of the service')
+  onProgress('realtime: restart of the service')
   await server.restart()
   const restart = await swarms.run('service', 'comeBack')
 
-  tell('realtime: a device that was away')
+  onProgress('realtime: a device that was away')
   const away = await measureAway(swarms, app, conversations)
 
   await swarms.run('service', 'close')
-  tell('realtime: idle, with groups and contacts')
+  onProgress('realtime: idle, with groups and contacts')
   await addGroupsAndContacts(server, app)
   await server.settle()
   const idleWithGroupsBytes = await idleBytesOf(server, swarms, app, service)

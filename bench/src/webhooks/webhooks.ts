@@ -56,18 +56,18 @@ const idleEndpoints = 20
 const noticedMs = 2_500
 const env = { HERMOD_OUTBOUND_ALLOW: '127.0.0.1' }
 
-type Tell = (text: string) => void
+type OnProgress = (text: string) => void
 
-/** @param tell reports progress */
+/** @param onProgress reports progress */
 export async function measureWebhooks(
   storage: Storage,
   build: Build,
   { events, seconds, rounds }: WebhookOptions & Effort,
-  tell: Tell,
+  onProgress: OnProgress,
 ): Promise<WebhookFigures> {
   using receiver = await startReceiver()
   await using server = await storage.start(build, env)
-  const place: Place = { server, storage, receiver, seconds, tell }
+  const place: Place = { server, storage, receiver, seconds, onProgress }
   const rates = [
     await measureRate(place, 1, Math.round(events * singleShare)),
     await measureRate(place, 100, events),
@@ -95,12 +95,12 @@ interface Place {
   readonly storage: Storage
   readonly receiver: RunningReceiver
   readonly seconds: number
-  readonly tell: Tell
+  readonly onProgress: OnProgress
 }
 
 /** Measures the catching up of a receiver that was away, and then a bare client. */
 async function measureRate(
-  { server, storage, receiver, seconds, tell }: Place,
+  { server, storage, receiver, seconds, onProgress }: Place,
   batchSize: number,
   events: number,
 ): Promise<WebhookRate> {
@@ -112,11 +112,11 @@ async function measureRate(
   })
   await app.setState(endpoint, 'disabled')
   await sleep(noticedMs)
-  tell(`webhooks: ${events} messages for batches of ${batchSize}`)
+  onProgress(`webhooks: ${events} messages for batches of ${batchSize}`)
   await app.fill(events)
   await server.settle()
   await quiet([usageOf(server, storage)])
-  tell(`webhooks: sending batches of ${batchSize}`)
+  onProgress(`webhooks: sending batches of ${batchSize}`)
   await app.setState(endpoint, 'enabled')
   const { sample, ms, disordered } = await receiver.received({ path, events })
   const bare = await loadBare({
@@ -144,7 +144,7 @@ async function measureRate(
 }
 
 /** Sends at a fixed rate to an application without an endpoint, and to one with an endpoint, in turns. */
-async function measureAtRate({ server, receiver, seconds, tell }: Place, rounds: number) {
+async function measureAtRate({ server, receiver, seconds, onProgress }: Place, rounds: number) {
   const path = '/latency'
   const [without, having] = [await WebhookApp.make(server), await WebhookApp.make(server)]
   const endpoint = await having.addEndpoint(receiver.url(path))
@@ -154,7 +154,7 @@ async function measureAtRate({ server, receiver, seconds, tell }: Place, rounds:
   const bare: LoadResult[] = []
   const hooked: LoadResult[] = []
   for (let round = 0; round < rounds; round++) {
-    tell(`webhooks: sends at ${eventsPerSecond}/s, round ${round + 1}`)
+    onProgress(`webhooks: sends at ${eventsPerSecond}/s, round ${round + 1}`)
     bare.push(await without.send(eventsPerSecond, seconds))
     hooked.push(await having.send(eventsPerSecond, seconds))
   }
@@ -176,7 +176,7 @@ async function measureAtRate({ server, receiver, seconds, tell }: Place, rounds:
 }
 
 /** Sends to nine endpoints, then to the same with a tenth that never answers. */
-async function measureNine({ server, receiver, seconds, tell }: Place) {
+async function measureNine({ server, receiver, seconds, onProgress }: Place) {
   const app = await WebhookApp.make(server)
   const paths = Array.from({ length: 9 }, (_, index) => `/nine-${index}`)
   const endpoints: number[] = []
@@ -192,18 +192,18 @@ async function measureNine({ server, receiver, seconds, tell }: Place) {
     for (const path of paths) p99Ms = Math.max(p99Ms, (await receiver.received({ path })).p99Ms)
     return p99Ms
   }
-  tell('webhooks: nine endpoints')
+  onProgress('webhooks: nine endpoints')
   const aloneP99Ms = await slowest()
   endpoints.push(await app.addEndpoint(receiver.url('/silent')))
   await sleep(noticedMs)
-  tell('webhooks: nine endpoints beside one that never answers')
+  onProgress('webhooks: nine endpoints beside one that never answers')
   const besideP99Ms = await slowest()
   for (const endpoint of endpoints) await app.removeEndpoint(endpoint)
   return { aloneP99Ms, besideP99Ms, loads }
 }
 
 /** Measures the CPU time of a new server without calls, before and after it gets endpoints. */
-async function measureIdle({ storage, receiver, seconds, tell }: Place, build: Build) {
+async function measureIdle({ storage, receiver, seconds, onProgress }: Place, build: Build) {
   await using server = await storage.start(build, env)
   const usage = usageOf(server, storage)
   const cores = async () => {
@@ -213,9 +213,9 @@ async function measureIdle({ storage, receiver, seconds, tell }: Place, build: B
     await sleep(seconds * 1000)
     return (usedCpuMs(usage) - cpu) / (performance.now() - at)
   }
-  tell('webhooks: idle service')
+  onProgress('webhooks: idle service')
   const withoutCores = await cores()
-  tell(`webhooks: ${idleApps} applications with ${idleEndpoints} endpoints`)
+  onProgress(`webhooks: ${idleApps} applications with ${idleEndpoints} endpoints`)
   const { api, operatorToken } = server.process
   const operator = api.as(operatorToken)
   for (let made = 0; made < idleApps; made++) {

@@ -371,7 +371,7 @@ export const options = {
     min: 1,
     max: 4096,
     default: 256,
-    text: 'The most messages that are stored in one commit; also how many marks of readers are moved in one.',
+    text: 'The most messages that are stored in one commit; also how many positions of readers are moved in one.',
   }),
   queueMessages: integer({
     name: 'HERMOD_QUEUE_MESSAGES',
@@ -379,7 +379,7 @@ export const options = {
     min: 1,
     max: 1_000_000,
     default: 20_000,
-    text: 'The most messages that wait for a commit, and the most marks of readers; above it the service answers 503.',
+    text: 'The most messages that wait for a commit, and the most positions of readers; above it the service answers 503.',
   }),
   queuePasswords: integer({
     name: 'HERMOD_QUEUE_PASSWORDS',

@@ -169,7 +169,7 @@ export class ConsumerRunner {
   }
 
   async #isWanted(appId: string): Promise<boolean> {
-    const isWanted = (await this.options.consumer.wants?.(appId)) ?? true
+    const isWanted = (await this.options.consumer.needs?.(appId)) ?? true
     if (isWanted) this.#unwanted.delete(appId)
     else this.#unwanted.add(appId)
     return isWanted

@@ -26,7 +26,7 @@ export interface Consumer {
    * Tells whether the consumer needs events of the app now. The others are skipped unread, at most
    * once a second. Default: always.
    */
-  wants?(appId: string): Promise<boolean>
+  needs?(appId: string): Promise<boolean>
   /**
    * Handles events of one app in their order. The same events come again when it rejects and after
    * a crash, so handling must be idempotent.

@@ -3,13 +3,13 @@ import { testBackends } from '@hermod/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Database } from '../../dist/db/database.js'
 import { LeaseStore } from '../../dist/jobs/lease-store.js'
-import { OutboxPlace } from '../support/database/outbox-node.js'
+import { OutboxDatabase } from '../support/database/outbox-node.js'
 
 const name = 'maintenance/task'
 const ttlMs = 30_000
 
 describe.each(testBackends())('leases on $name', (backend) => {
-  let place: OutboxPlace
+  let place: OutboxDatabase
   let databases: Database[]
   /** Of two nodes that share the database. */
   let first: LeaseStore
@@ -17,7 +17,7 @@ describe.each(testBackends())('leases on $name', (backend) => {
   let now: number
 
   beforeEach(async () => {
-    place = await OutboxPlace.create(backend)
+    place = await OutboxDatabase.create(backend)
     now = 1_000_000
     const clock = { now: () => now }
     databases = [place.openDatabase(), place.openDatabase()]

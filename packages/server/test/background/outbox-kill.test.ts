@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { Child, isFullRun, testBackends, waitFor } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
 import type { DeliveredEvent } from '../../dist/outbox/consumer.js'
-import { OutboxNode, OutboxPlace, TestConsumer } from '../support/database/outbox-node.js'
+import { OutboxNode, OutboxDatabase, TestConsumer } from '../support/database/outbox-node.js'
 import { Random } from '../support/random.js'
 
 const script = fileURLToPath(new URL('../support/database/outbox-child.mjs', import.meta.url))
@@ -65,7 +65,7 @@ function factOf({ payload }: DeliveredEvent): string {
 }
 
 describe.each(testBackends('durable'))('outbox consumer on $name', (backend) => {
-  const startNode = (place: OutboxPlace, ledger: Ledger, node: string, run: number): Child => {
+  const startNode = (place: OutboxDatabase, ledger: Ledger, node: string, run: number): Child => {
     const kinds = ['conversation', 'conversation', 'group', 'user']
     const keys = kinds.map((kind, index) => `${kind}:${node}-${index}`)
     const options = {
@@ -87,7 +87,7 @@ describe.each(testBackends('durable'))('outbox consumer on $name', (backend) => 
     })
   }
   /** What was answered last may be unseen by those who were killed. */
-  async function seeTheRest(place: OutboxPlace, ledger: Ledger, node: string): Promise<void> {
+  async function seeTheRest(place: OutboxDatabase, ledger: Ledger, node: string): Promise<void> {
     const consumer = new TestConsumer('test')
     await using last = new OutboxNode(place.openDatabase(), [consumer], node)
     await last.relay.start()
@@ -104,7 +104,7 @@ describe.each(testBackends('durable'))('outbox consumer on $name', (backend) => 
   it('kills of the process: the consumer sees every fact, each key in its order', {
     timeout: timeoutMs,
   }, async () => {
-    await using place = await OutboxPlace.create(backend)
+    await using place = await OutboxDatabase.create(backend)
     const random = new Random(seed)
     const ledger = new Ledger()
     for (let run = 0; run < kills; run++) {
@@ -129,7 +129,7 @@ describe.each(testBackends('durable'))('outbox consumer on $name', (backend) => 
     it('kill of a node: the consumer continues on another node', {
       timeout: timeoutMs,
     }, async () => {
-      await using place = await OutboxPlace.create(backend)
+      await using place = await OutboxDatabase.create(backend)
       const ledger = new Ledger()
       const nodes = [startNode(place, ledger, 'one', 0), startNode(place, ledger, 'two', 0)]
       const saw = (node: Child) => node.output().match(/^saw /gm)?.length ?? 0

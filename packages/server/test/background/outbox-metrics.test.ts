@@ -13,7 +13,7 @@ import { Outbox } from '../../dist/outbox/outbox.js'
 import { OutboxStore } from '../../dist/outbox/outbox-store.js'
 import {
   hourMs,
-  OutboxPlace,
+  OutboxDatabase,
   patience,
   TestClock,
   TestConsumer,
@@ -24,7 +24,7 @@ const dayMs = 24 * hourMs
 const maxLagMs = 7 * dayMs
 
 describe.each(testBackends())('metrics of the outbox on $name', (backend) => {
-  let place: OutboxPlace
+  let place: OutboxDatabase
   let database: Database
   let clock: TestClock
   let metrics: Metrics
@@ -34,7 +34,7 @@ describe.each(testBackends())('metrics of the outbox on $name', (backend) => {
   let purge: ReturnType<typeof createRelay>['purge']
 
   beforeEach(async () => {
-    place = await OutboxPlace.create(backend)
+    place = await OutboxDatabase.create(backend)
     database = place.openDatabase()
     clock = new TestClock()
     metrics = new Metrics({

@@ -14,7 +14,7 @@ import {
   draft,
   hourMs,
   OutboxNode,
-  OutboxPlace,
+  OutboxDatabase,
   patience,
   TestConsumer,
 } from '../support/database/outbox-node.js'
@@ -64,10 +64,10 @@ function runnerOf({ database, store, messages }: OutboxNode, consumer: TestConsu
 }
 
 describe.each(testBackends())('the outbox on $name', (backend) => {
-  let place: OutboxPlace
+  let place: OutboxDatabase
 
   beforeEach(async () => {
-    place = await OutboxPlace.create(backend)
+    place = await OutboxDatabase.create(backend)
   })
   afterEach(() => place[Symbol.asyncDispose]())
 
@@ -531,16 +531,16 @@ describe.each(testBackends())('the outbox on $name', (backend) => {
     await node.append(fact('first'))
     await runner.start()
     await passed(node, 'choosy', apps[0], 1)
-    const { wantsCalls } = consumer
+    const { needsCalls } = consumer
     for (let index = 0; index < 20; index++) {
       await node.append(fact(String(index)))
       runner.wake(apps[0])
     }
-    expect(consumer.wantsCalls).toBe(wantsCalls)
+    expect(consumer.needsCalls).toBe(needsCalls)
     await runner.poll()
     await passed(node, 'choosy', apps[0], 21)
     await runner.stop()
-    expect(consumer.wantsCalls).toBeGreaterThan(wantsCalls)
+    expect(consumer.needsCalls).toBeGreaterThan(needsCalls)
     expect(consumer.events).toEqual([])
   })
 

@@ -3,7 +3,7 @@ import { testBackends, waitFor } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
 import { Epoch } from '../../dist/db/identity/epoch.js'
 import { IdentityStore } from '../../dist/db/identity/identity-store.js'
-import { OutboxPlace, patience } from '../support/database/outbox-node.js'
+import { OutboxDatabase, patience } from '../support/database/outbox-node.js'
 import { callHermod } from '../support/hermod-command.js'
 import { WatchedServer } from '../support/watched-server.js'
 
@@ -29,7 +29,7 @@ describe.each(testBackends())('epoch of the database on $name', (backend) => {
   })
 
   it('a node reads the epoch again after a new connection', async () => {
-    await using place = await OutboxPlace.create(backend)
+    await using place = await OutboxDatabase.create(backend)
     // The embedded database has no connections that could meet another file.
     if (place.database.url === undefined) return
     await using database = place.openDatabase()

@@ -3,7 +3,7 @@ import { isFullRun, testBackends, waitFor } from '@hermod/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { LoggedEvent } from '../../dist/domain/events/logged-event.js'
 import { EndpointRunner } from '../../dist/webhooks/dispatcher/endpoint-runner.js'
-import { hourMs, OutboxPlace, patience } from '../support/database/outbox-node.js'
+import { hourMs, OutboxDatabase, patience } from '../support/database/outbox-node.js'
 import {
   DispatchNode,
   type DispatchOptions,
@@ -36,11 +36,11 @@ function expectOrdered(events: readonly LoggedEvent[]): void {
 }
 
 describe.each(testBackends())('the dispatcher of webhooks on $name', (backend) => {
-  let place: OutboxPlace
+  let place: OutboxDatabase
   let receivers: Receivers
 
   beforeEach(async () => {
-    place = await OutboxPlace.create(backend)
+    place = await OutboxDatabase.create(backend)
     receivers = new Receivers()
   })
   afterEach(() => place[Symbol.asyncDispose]())

@@ -11,7 +11,7 @@ import { LogReader } from '../../dist/domain/events/log-reader.js'
 import { LoggedEvents } from '../../dist/domain/events/logged-events.js'
 import { EventLoopBudget } from '../../dist/lib/concurrency/event-loop-budget.js'
 import { OutboxPurge } from '../../dist/outbox/outbox-purge.js'
-import { hourMs, OutboxNode, OutboxPlace } from '../support/database/outbox-node.js'
+import { hourMs, OutboxNode, OutboxDatabase } from '../support/database/outbox-node.js'
 
 const appId = 'app-a'
 const epoch = 'e'
@@ -19,14 +19,14 @@ const dayMs = 24 * hourMs
 const request = { kinds: new Set<never>(), key: '', limit: 100, waitMs: 0 }
 
 describe.each(testBackends())('consumers of the log on $name', (backend) => {
-  let place: OutboxPlace
+  let place: OutboxDatabase
   let node: OutboxNode
   let consumers: ConsumerService
   let waits: EventWaits
   let log: EventLogService
 
   beforeEach(async () => {
-    place = await OutboxPlace.create(backend)
+    place = await OutboxDatabase.create(backend)
     node = new OutboxNode(place.openDatabase())
     const { database, store: outbox, messages, clock } = node
     const reader = new LogReader({

@@ -3,17 +3,17 @@ import { actorEvent, type EventKind } from '@hermod/protocol/events'
 import { testBackends } from '@hermod/testkit'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type LogPlace, placeAfter } from '../../dist/domain/events/event-cursor.js'
+import { type LogPosition, positionAfter } from '../../dist/domain/events/event-cursor.js'
 import { type LogFilter, type EventSlice, LogReader } from '../../dist/domain/events/log-reader.js'
 import type { LoggedEvent } from '../../dist/domain/events/logged-event.js'
 import { LoggedEvents } from '../../dist/domain/events/logged-events.js'
 import { EventLoopBudget } from '../../dist/lib/concurrency/event-loop-budget.js'
 import { checkProperty, propertyTimeoutMs } from '../support/check-property.js'
-import { draft, OutboxNode, OutboxPlace } from '../support/database/outbox-node.js'
+import { draft, OutboxNode, OutboxDatabase } from '../support/database/outbox-node.js'
 import { recallMessage } from '../support/messaging/outbox-messages.js'
 
 /** The place before the first event. */
-const logStart: LogPlace = { position: 0, place: 0 }
+const logStart: LogPosition = { position: 0, place: 0 }
 
 const appId = 'app-a'
 const all: LogFilter = { kinds: new Set(), key: '', limit: 1_000 }
@@ -55,7 +55,7 @@ const filter = fc.record({
 class Reader {
   readonly got: LoggedEvent[] = []
   readonly missed: { first: number; last: number }[] = []
-  place: LogPlace = logStart
+  place: LogPosition = logStart
 
   constructor(
     private readonly reader: LogReader,
@@ -69,7 +69,7 @@ class Reader {
     if (page.missed) this.missed.push(page.missed)
     this.got.push(...page.events.slice(0, processed))
     const last = page.events[processed - 1]
-    this.place = last ? placeAfter(last) : processed > 0 ? page.next : this.place
+    this.place = last ? positionAfter(last) : processed > 0 ? page.next : this.place
     if (processed === 0 && page.missed) this.missed.pop()
     return page
   }
@@ -84,13 +84,13 @@ class Reader {
 }
 
 describe.each(testBackends())('pages of the log of events on $name', (backend) => {
-  let place: OutboxPlace
+  let place: OutboxDatabase
   let node: OutboxNode
   let events: LoggedEvents
   let reader: LogReader
 
   beforeEach(async () => {
-    place = await OutboxPlace.create(backend)
+    place = await OutboxDatabase.create(backend)
     node = new OutboxNode(place.openDatabase())
     events = new LoggedEvents(node.messages)
     const budget = new EventLoopBudget({ perTurn: 1 })
@@ -244,7 +244,7 @@ describe.each(testBackends())('pages of the log of events on $name', (backend) =
     const [event] = read
     await node.append(fact(3))
     await purge(1)
-    const page = await reader.read(appId, event ? placeAfter(event) : logStart, all)
+    const page = await reader.read(appId, event ? positionAfter(event) : logStart, all)
     expect(page).toMatchObject({ missed: null, events: [{ key: 'u:3' }] })
   })
 

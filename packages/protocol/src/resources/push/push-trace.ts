@@ -75,7 +75,7 @@ export type PushTraceDevice = Static<typeof PushTraceDevice>
 export const PushTrace = resource('PushTrace', 'The course of a push for one user.', {
   task: PushTaskProgress,
   user_id: int64({ description: 'the user' }),
-  in_audience: boolean({ description: 'true: the audience contains the user as things are now' }),
+  in_audience: boolean({ description: 'true: the audience contains the user at present' }),
   text: text('what became of the push for this user, in sentences'),
   devices: array(PushTraceDevice, { description: 'by serial number, at most 100' }),
 })

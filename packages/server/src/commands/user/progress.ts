@@ -4,15 +4,15 @@ import type { Writable } from 'node:stream'
 export interface Progress {
   show(done: number, text: string): void
   /** Writes a line that stays. */
-  tell(line: string): void
+  print(line: string): void
   close(): void
 }
 
 /** @param total 0 when it is not known */
 export async function openProgress(out: Writable, total: number): Promise<Progress> {
-  const tell = (line: string) => void out.write(`${line}\n`)
+  const print = (line: string) => void out.write(`${line}\n`)
   if ((out as { isTTY?: boolean }).isTTY !== true || total === 0)
-    return { show: () => {}, tell, close: () => {} }
+    return { show: () => {}, print, close: () => {} }
   const { MultiBar, Presets } = await import('cli-progress')
   const bars = new MultiBar(
     {
@@ -25,7 +25,7 @@ export async function openProgress(out: Writable, total: number): Promise<Progre
   const bar = bars.create(total, 0, { text: '' })
   return {
     show: (done, text) => bar.update(done, { text }),
-    tell: (line) => bars.log(`${line}\n`),
+    print: (line) => bars.log(`${line}\n`),
     close: () => bars.stop(),
   }
 }

@@ -246,7 +246,7 @@ class ImportRun {
     this.#counts.failed++
     if (!this.options.isJson) {
       const name = failure.username === '' ? '' : ` (${JSON.stringify(failure.username)})`
-      this.options.progress.tell(`line ${failure.line}${name}: ${failure.reason}`)
+      this.options.progress.print(`line ${failure.line}${name}: ${failure.reason}`)
     } else if (this.#failures.length < maxToldFailures) this.#failures.push(failure)
   }
 }

@@ -136,8 +136,8 @@ export class Dispatcher {
     const { group_id: groupId, user_ids: userIds } = event.payload
     switch (eventDefinitions[event.kind].audience) {
       case 'group': {
-        const strangers = userIds.filter((userId) => !readers.isMember(groupId, userId))
-        return joined(readers.members(groupId), this.#ready(strangers))
+        const nonMembers = userIds.filter((userId) => !readers.isMember(groupId, userId))
+        return joined(readers.members(groupId), this.#ready(nonMembers))
       }
       case 'admins':
         return readers.admins(groupId)

@@ -251,13 +251,10 @@ export class Readers {
     if (group.members.size === 0) this.#groups.delete(groupId)
   }
 
-  #list(
-    group: ConnectedGroup,
-    wants: (membership: ConnectedMember) => boolean,
-  ): readonly Session[] {
+  #list(group: ConnectedGroup, test: (membership: ConnectedMember) => boolean): readonly Session[] {
     const sessions: Session[] = []
     for (const [userId, membership] of group.members)
-      if (wants(membership))
+      if (test(membership))
         for (const session of this.sessionsOf(userId))
           if (session.phase !== 'entering') sessions.push(session)
     return sessions

@@ -79,7 +79,7 @@ export class AppSecrets {
           const sealed = sealedOf(app)
           return sealed === null
             ? []
-            : [{ appId: app.appId, place: { column, row: app.appId }, sealed }]
+            : [{ appId: app.appId, context: { column, row: app.appId }, sealed }]
         })
       },
       replace: ({ appId, sealed: before }, sealed) =>

@@ -3,7 +3,7 @@ import type { Database, Queryable } from '../../db/database.js'
 import { type Clock, dayMs, minuteMs } from '../../lib/clock.js'
 import type { AppService } from '../apps/app-service.js'
 import type { ConsumerKey, ConsumerStore, EventConsumer } from './consumer-store.js'
-import type { LogPlace } from './event-cursor.js'
+import type { LogPosition } from './event-cursor.js'
 import type { LogReader } from './log-reader.js'
 
 const maxConsumers = 20
@@ -33,7 +33,7 @@ export class ConsumerService {
    *
    * @throws AppError event_consumer_limit_reached
    */
-  async place(key: ConsumerKey): Promise<LogPlace> {
+  async place(key: ConsumerKey): Promise<LogPosition> {
     const { database, store, clock } = this.options
     const known = await database.read((db) => store.find(db, key))
     if (known === null) return this.#create(key)
@@ -47,7 +47,7 @@ export class ConsumerService {
    *
    * @throws AppError event_cursor_invalid, event_consumer_not_found
    */
-  async acknowledge(key: ConsumerKey, place: LogPlace): Promise<void> {
+  async acknowledge(key: ConsumerKey, place: LogPosition): Promise<void> {
     const { database, store, reader, clock } = this.options
     await reader.requireReached(key.appId, place)
     if (!(await database.statement((tx) => store.move(tx, key, place, clock.now()))))
@@ -84,7 +84,7 @@ export class ConsumerService {
     return this.options.store.lowestPosition(db, appId)
   }
 
-  async #create(key: ConsumerKey): Promise<LogPlace> {
+  async #create(key: ConsumerKey): Promise<LogPosition> {
     const { database, store, reader, apps, clock } = this.options
     const { appId, name } = key
     const position = await reader.head(appId)

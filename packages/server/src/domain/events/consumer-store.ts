@@ -2,10 +2,10 @@ import { camelCase } from '../../db/columns.js'
 import type { Queryable, StatementTx, Tx } from '../../db/database.js'
 import { sql } from '../../db/kysely.js'
 import { eventConsumersTable } from '../../db/schema.js'
-import type { LogPlace } from './event-cursor.js'
+import type { LogPosition } from './event-cursor.js'
 
 /** A reader of the log with a stored place; times in ms. */
-export interface EventConsumer extends LogPlace {
+export interface EventConsumer extends LogPosition {
   readonly appId: string
   readonly name: string
   readonly usedAt: number
@@ -65,7 +65,7 @@ export class ConsumerStore {
   async move(
     tx: StatementTx,
     { appId, name }: ConsumerKey,
-    { position, place }: LogPlace,
+    { position, place }: LogPosition,
     usedAt: number,
   ): Promise<boolean> {
     const isForwards = sql<boolean>`(position < ${position} or (position = ${position} and place < ${place}))`

@@ -1,4 +1,4 @@
-import { encodeCursor, placeAfter } from './event-cursor.js'
+import { encodeCursor, positionAfter } from './event-cursor.js'
 import type { LoggedEvent } from './logged-event.js'
 
 /** Returns an event as receivers and readers of the log get it. */
@@ -9,7 +9,7 @@ export function eventBody(event: LoggedEvent, epoch: string) {
     type: kind,
     timestamp: createdAt,
     app_id: appId,
-    cursor: encodeCursor({ epoch, appId }, placeAfter(event)),
+    cursor: encodeCursor({ epoch, appId }, positionAfter(event)),
     key,
     data: payload,
   }

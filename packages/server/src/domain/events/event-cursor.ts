@@ -3,7 +3,7 @@ import { AppError } from '@hermod/protocol'
 import type { LoggedEvent } from './logged-event.js'
 
 /** A place in the log of an application. */
-export interface LogPlace {
+export interface LogPosition {
   /** All rows up to this position were read. */
   readonly position: number
   /** The events of the next row that were read as well. */
@@ -17,16 +17,19 @@ export interface CursorScope {
 }
 
 /** Returns the place after an event. */
-export function placeAfter({
+export function positionAfter({
   position,
   place,
   isLast = false,
-}: Pick<LoggedEvent, 'position' | 'place' | 'isLast'>): LogPlace {
+}: Pick<LoggedEvent, 'position' | 'place' | 'isLast'>): LogPosition {
   return isLast ? { position, place: 0 } : { position: position - 1, place }
 }
 
 /** Returns a place as the opaque text of the contract. */
-export function encodeCursor({ epoch, appId }: CursorScope, { position, place }: LogPlace): string {
+export function encodeCursor(
+  { epoch, appId }: CursorScope,
+  { position, place }: LogPosition,
+): string {
   return [epoch, appId, position.toString(36), place.toString(36)].join('~')
 }
 
@@ -37,7 +40,7 @@ const pattern = /^([0-9a-z-]{1,64})~([^~]{1,256})~([0-9a-z]{1,11})~([0-9a-z]{1,4
  *
  * @throws AppError event_cursor_invalid when it is none, or of another application or database
  */
-export function decodeCursor(text: string, { epoch, appId }: CursorScope): LogPlace {
+export function decodeCursor(text: string, { epoch, appId }: CursorScope): LogPosition {
   const [, ofEpoch, ofApp, position = '', place = ''] = pattern.exec(text) ?? []
   if (ofEpoch === undefined) throw new AppError('event_cursor_invalid')
   if (ofApp !== appId) throw new AppError('event_cursor_invalid', 'it is of another application')

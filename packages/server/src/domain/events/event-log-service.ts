@@ -2,7 +2,7 @@ import { AppError } from '@hermod/protocol'
 import { pause } from '../../lib/concurrency/pause.js'
 import { KeyedSlots } from '../../lib/concurrency/slots.js'
 import type { ConsumerService, ConsumerSummary } from './consumer-service.js'
-import { decodeCursor, encodeCursor, type LogPlace } from './event-cursor.js'
+import { decodeCursor, encodeCursor, type LogPosition } from './event-cursor.js'
 import type { EventWaits } from './event-waits.js'
 import type { LogFilter, EventSlice, LogReader } from './log-reader.js'
 
@@ -72,7 +72,7 @@ export class EventLogService {
   ): Promise<EventLogPage> {
     using wait = waitMs > 0 ? this.options.waits.enter(appId) : null
     const endsAt = performance.now() + waitMs
-    let from = await this.#placeOf(appId, start)
+    let from = await this.#positionOf(appId, start)
     for (let reads = 1; ; reads++) {
       wait?.arm()
       const { next, ...page } = await this.#readSlice(appId, from, filter, signal)
@@ -110,7 +110,7 @@ export class EventLogService {
   /** @throws AppError event_cursor_invalid, too_many_event_readers */
   #readSlice(
     appId: string,
-    from: LogPlace,
+    from: LogPosition,
     filter: LogFilter,
     signal: AbortSignal,
   ): Promise<EventSlice> {
@@ -121,7 +121,7 @@ export class EventLogService {
     )
   }
 
-  async #placeOf(appId: string, start: LogStart): Promise<LogPlace> {
+  async #positionOf(appId: string, start: LogStart): Promise<LogPosition> {
     const { reader, consumers } = this.options
     switch (start.kind) {
       case 'oldest':
@@ -135,7 +135,7 @@ export class EventLogService {
     }
   }
 
-  #cursor(appId: string, place: LogPlace): string {
+  #cursor(appId: string, place: LogPosition): string {
     return encodeCursor({ appId, epoch: this.epoch }, place)
   }
 }

@@ -6,7 +6,7 @@ import { stringifyJson } from '../../lib/json.js'
 import { type AppOutbox, appOutbox, type MissedRows, pageAfter } from '../../outbox/outbox-page.js'
 import type { OutboxReader, OutboxRow } from '../../outbox/outbox-reader.js'
 import { maxPageBytes } from '../paging.js'
-import { type LogPlace, placeAfter } from './event-cursor.js'
+import { type LogPosition, positionAfter } from './event-cursor.js'
 import type { LoggedEvent } from './logged-event.js'
 import type { LoggedEvents } from './logged-events.js'
 
@@ -23,7 +23,7 @@ export interface LogFilter {
 export interface EventSlice {
   readonly events: readonly LoggedEvent[]
   /** The place after everything that the page has or leaves out. */
-  readonly next: LogPlace
+  readonly next: LogPosition
   readonly hasMore: boolean
   /** They come before the events. */
   readonly missed: MissedRows | null
@@ -52,7 +52,7 @@ export class LogReader {
   ) {}
 
   /** Returns the place before the oldest row that is kept. */
-  async oldest(appId: string): Promise<LogPlace> {
+  async oldest(appId: string): Promise<LogPosition> {
     const { database, outbox } = this.options
     // The head is read first: rows that it does not count come after it.
     const head = await this.head(appId)
@@ -67,7 +67,7 @@ export class LogReader {
   }
 
   /** @throws AppError event_cursor_invalid for a place after the end of the log */
-  async requireReached(appId: string, { position, place }: LogPlace): Promise<number> {
+  async requireReached(appId: string, { position, place }: LogPosition): Promise<number> {
     const head = await this.head(appId)
     const lastRow = place === 0 ? position : position + 1
     if (lastRow <= head) return head
@@ -82,14 +82,14 @@ export class LogReader {
    *
    * @throws AppError event_cursor_invalid for a place after the end of the log
    */
-  async read(appId: string, from: LogPlace, filter: LogFilter): Promise<EventSlice> {
+  async read(appId: string, from: LogPosition, filter: LogFilter): Promise<EventSlice> {
     const { database, outbox, budget } = this.options
     const log: AppOutbox = {
       ...appOutbox(database, outbox, appId),
       head: () => this.requireReached(appId, from),
     }
     const page = new PageBuilder(from, filter)
-    const wants = this.#testOf(filter)
+    const matches = this.#testOf(filter)
     const isFiltered = filter.kinds.size > 0 || filter.key !== ''
     const perRead = isFiltered ? rowsPerRead : Math.min(rowsPerRead, filter.limit + 1)
     for (let rowsLeft = maxRows; rowsLeft > 0; ) {
@@ -101,7 +101,7 @@ export class LogReader {
         if (page.next !== from) return page.end(true)
         page.skip(missed)
       }
-      if (!(await this.#addRows(appId, rows, page, wants))) return page.end(true)
+      if (!(await this.#addRows(appId, rows, page, matches))) return page.end(true)
       if (rows.length < count) return page.end(false)
       rowsLeft -= rows.length
     }
@@ -118,10 +118,10 @@ export class LogReader {
     appId: string,
     rows: readonly OutboxRow[],
     page: PageBuilder,
-    wants: RowTest,
+    matches: RowTest,
   ): Promise<boolean> {
     const { budget, events } = this.options
-    for (const [number, group] of [...this.#groups(rows, page.filter.limit, wants)].entries()) {
+    for (const [number, group] of [...this.#groups(rows, page.filter.limit, matches)].entries()) {
       if (number > 0) await budget.begin()
       const read = await Promise.all(
         group.map(({ row, isWanted }) => (isWanted ? events.ofRow(appId, row) : [])),
@@ -133,13 +133,13 @@ export class LogReader {
   }
 
   /** Divides rows so that few messages are read at once. */
-  *#groups(rows: readonly OutboxRow[], limit: number, wants: RowTest) {
+  *#groups(rows: readonly OutboxRow[], limit: number, matches: RowTest) {
     const { events } = this.options
     const maxMessages = Math.min(messagesPerRead, limit + 1)
     let group: { readonly row: OutboxRow; readonly isWanted: boolean }[] = []
     let messages = 0
     for (const row of rows) {
-      const isWanted = wants(row)
+      const isWanted = matches(row)
       const count = isWanted ? events.count(row) : 0
       if (messages > 0 && messages + count > maxMessages) {
         yield group
@@ -155,13 +155,13 @@ export class LogReader {
 
 /** Collects the events of a page until it is full. */
 class PageBuilder {
-  next: LogPlace
+  next: LogPosition
   readonly #events: LoggedEvent[] = []
   #bytes = 0
   #missed: MissedRows | null = null
 
   constructor(
-    from: LogPlace,
+    from: LogPosition,
     readonly filter: LogFilter,
   ) {
     this.next = from
@@ -185,7 +185,7 @@ class PageBuilder {
       this.#bytes += Buffer.byteLength(stringifyJson(event.payload)) + frameBytes
       if (this.#bytes > maxPageBytes && this.#events.length > 0) return false
       this.#events.push(event)
-      this.next = placeAfter(event)
+      this.next = positionAfter(event)
     }
     this.next = { position, place: 0 }
     return true

@@ -8,14 +8,14 @@ import { type FileKey, fileRecipientOf, type StoredFile } from './file-model.js'
 import { fileRow, insertFiles } from './file-statements.js'
 
 /** A place in the order in which the files of an app were stored. */
-export interface FilePlace {
+export interface FileSortKey {
   /** Milliseconds since 1970. */
   readonly createdAt: number
   readonly fileId: string
 }
 
 /** A file and its place. */
-export interface PlacedFile extends FilePlace {
+export interface SortedFile extends FileSortKey {
   /** True when a message, an avatar or a shared file refers to it. */
   readonly isReferenced: boolean
 }
@@ -183,8 +183,8 @@ export class FileStore {
   async listOldest(
     db: Queryable,
     appId: string,
-    { after, ...page }: { after: FilePlace | null; before: number; limit: number },
-  ): Promise<PlacedFile[]> {
+    { after, ...page }: { after: FileSortKey | null; before: number; limit: number },
+  ): Promise<SortedFile[]> {
     const { createdAt, fileId } = after ?? { createdAt: -1, fileId: '' }
     const rows = await this.#oldest.all(db, { ...page, appId, createdAt, fileId })
     return rows.map((row) => convert(row, { isReferenced: row.isReferenced === 1 }))
@@ -194,7 +194,7 @@ export class FileStore {
   async listNewest(
     db: Queryable,
     appId: string,
-    { before, limit }: { before: FilePlace | null; limit: number },
+    { before, limit }: { before: FileSortKey | null; limit: number },
   ): Promise<StoredFile[]> {
     const { createdAt, fileId } = before ?? { createdAt: Number.MAX_SAFE_INTEGER, fileId: '' }
     const rows = await this.#newest.all(db, { appId, createdAt, fileId, limit })

@@ -10,7 +10,7 @@ import {
 } from '../paging.js'
 import { type FileKey, isFileId, type StoredFile } from './file-model.js'
 import type { FileReferenceStore } from './file-reference-store.js'
-import type { FilePlace, FileStore } from './file-store.js'
+import type { FileSortKey, FileStore } from './file-store.js'
 import type { FileUsageStore, UsedSpace } from './file-usage-store.js'
 import { type FileReference, referrerText } from './references/reference-model.js'
 import type { FileRemoval } from './removal/file-removal.js'
@@ -81,7 +81,7 @@ export class OperatorFileService {
   }
 }
 
-function readFileCursor(cursor: string | undefined): FilePlace | null {
+function readFileCursor(cursor: string | undefined): FileSortKey | null {
   const parts = readCursorParts(cursor, [isNumberPart, isFileId])
   return parts && { createdAt: Number(parts[0]), fileId: parts[1] }
 }

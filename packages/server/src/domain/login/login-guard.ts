@@ -3,7 +3,7 @@ import type { Clock } from '../../lib/clock.js'
 import { KeyedSlots } from '../../lib/concurrency/slots.js'
 import { FailureLimiter } from '../../lib/limits/failure-limiter.js'
 import { networkOf } from '../../lib/limits/network.js'
-import { LoginTurns } from './login-turns.js'
+import { NewNetworkLimiter } from './new-network-limiter.js'
 
 interface LoginGuardOptions {
   readonly clock: Clock
@@ -69,14 +69,14 @@ export class LoginGuard {
   readonly #pairs: FailureLimiter
   readonly #networks: FailureLimiter
   /** Networks without failures have turns of their own, so that those with failures never use them up. */
-  readonly #turns: Readonly<Record<'clean' | 'failed', LoginTurns>>
+  readonly #turns: Readonly<Record<'clean' | 'failed', NewNetworkLimiter>>
   readonly #pairChecks: KeyedSlots
   readonly #networkChecks: KeyedSlots
 
   constructor({ clock, userFailures, addressFailures, pick, ...waits }: LoginGuardOptions) {
     this.#pairs = new FailureLimiter({ clock, limit: userFailures, ...waits })
     this.#networks = new FailureLimiter({ clock, limit: addressFailures, ...waits, isShared: true })
-    const turns = () => new LoginTurns({ clock, ...(pick && { pick }) })
+    const turns = () => new NewNetworkLimiter({ clock, ...(pick && { pick }) })
     this.#turns = { clean: turns(), failed: turns() }
     this.#pairChecks = checksOf(this.#pairs)
     this.#networkChecks = checksOf(this.#networks)

@@ -3,7 +3,7 @@ import { Mutex } from '../../lib/concurrency/mutex.js'
 import {
   SealedTextError,
   type SecretBox,
-  type SecretPlace,
+  type SealContext,
   sealedKeyId,
 } from '../../lib/secrets/secret-box.js'
 import type { SecretKeys } from '../../lib/secrets/secret-keys.js'
@@ -13,7 +13,7 @@ import type { KeyCheckStore } from './key-check-store.js'
 export interface SealedSecret {
   /** '' for no app. */
   readonly appId: string
-  readonly place: SecretPlace
+  readonly context: SealContext
   readonly sealed: string
 }
 
@@ -69,7 +69,7 @@ export class WrongSecretKeyError extends Error {
   override readonly name = 'WrongSecretKeyError'
 }
 
-const keyCheckPlace: SecretPlace = { column: 'key_checks.sealed', row: '1' }
+const keyCheckContext: SealContext = { column: 'key_checks.sealed', row: '1' }
 /** The number of passes over secrets that change during a rotation. */
 const maxPasses = 10
 
@@ -92,7 +92,7 @@ export class SecretService {
   async requireKeys(): Promise<void> {
     const { database, keyChecks, keys, box } = this.#options
     if ((await database.read((db) => keyChecks.find(db))) === null)
-      await database.transaction((tx) => keyChecks.insert(tx, box.seal('', keyCheckPlace)))
+      await database.transaction((tx) => keyChecks.insert(tx, box.seal('', keyCheckContext)))
     const secrets = await database.read((db) => this.#list(db))
     const ids = secrets.map(({ sealed }) => sealedKeyId(sealed))
     const missing = new Set(ids.filter((id) => id !== null && !keys.ids.includes(id)))
@@ -138,8 +138,10 @@ export class SecretService {
     const secrets = await this.#list(db)
     const faults = secrets.flatMap((secret) => {
       const detail = this.#faultOf(secret)
-      const { appId, place } = secret
-      return detail === null ? [] : [{ appId, subject: `${place.column} of ${place.row}`, detail }]
+      const { appId, context } = secret
+      return detail === null
+        ? []
+        : [{ appId, subject: `${context.column} of ${context.row}`, detail }]
     })
     return { checked: secrets.length, faults }
   }
@@ -166,10 +168,10 @@ export class SecretService {
     for (const column of this.#columns) {
       const secrets = await database.read((db) => column.list(db))
       for (const secret of secrets) {
-        const { sealed, place } = secret
+        const { sealed, context } = secret
         if (this.#faultOf(secret) !== null) count.unreadable++
         else if (!box.isCurrent(sealed)) {
-          await column.replace(secret, box.reseal(sealed, place))
+          await column.replace(secret, box.reseal(sealed, context))
           count.resealed++
         }
       }
@@ -183,9 +185,9 @@ export class SecretService {
     return secrets
   }
 
-  #faultOf({ sealed, place }: SealedSecret): string | null {
+  #faultOf({ sealed, context }: SealedSecret): string | null {
     try {
-      this.#options.box.open(sealed, place)
+      this.#options.box.open(sealed, context)
       return null
     } catch (error) {
       if (error instanceof SealedTextError) return error.message
@@ -198,7 +200,7 @@ export class SecretService {
     return {
       async list(db) {
         const sealed = await keyChecks.find(db)
-        return sealed === null ? [] : [{ appId: '', place: keyCheckPlace, sealed }]
+        return sealed === null ? [] : [{ appId: '', context: keyCheckContext, sealed }]
       },
       replace: (secret, sealed) =>
         database.transaction((tx) => keyChecks.replace(tx, secret.sealed, sealed)),

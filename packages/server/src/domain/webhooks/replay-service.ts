@@ -6,7 +6,7 @@ import type { OutboxReader } from '../../outbox/outbox-reader.js'
 import type { AppService } from '../apps/app-service.js'
 import type { EndpointKey, Replay } from './endpoints/endpoint-model.js'
 import type { EndpointStore } from './endpoints/endpoint-store.js'
-import { maxWaiting, replayPlaces } from './waiting/waiting-event.js'
+import { maxWaiting, rowsForReplay } from './waiting/waiting-event.js'
 import type { WaitingEventStore } from './waiting/waiting-event-store.js'
 
 /** Choice of the events to send again. */
@@ -86,7 +86,7 @@ export class ReplayService {
     const { waiting } = this.options
     const counts = await waiting.counts(tx, key.appId)
     // The endpoint may be storing some of its events at this moment.
-    const limit = maxWaiting - replayPlaces - (counts.get(Number(key.endpointId))?.waiting ?? 0)
+    const limit = maxWaiting - rowsForReplay - (counts.get(Number(key.endpointId))?.waiting ?? 0)
     return limit <= 0 ? 0 : waiting.revive(tx, key, { kinds, key: eventKey, limit })
   }
 

@@ -4,19 +4,19 @@ import { keyId, purposeKey, SecretKeys } from './secret-keys.js'
 
 const oldKey = Buffer.from('the first secret key of the service')
 const newKey = Buffer.from('the second secret key of the service')
-const place = { column: 'apps.registration_secret', row: 'shop' }
+const context = { column: 'apps.registration_secret', row: 'shop' }
 const box = new SecretBox(new SecretKeys(oldKey))
-const sealed = box.seal('between us', place)
+const sealed = box.seal('between us', context)
 
 describe('a sealed text', () => {
-  it('opens in its place, for any content', () => {
+  it('opens in its row, for any content', () => {
     for (const text of ['between us', '', 'ключ 🔑', 'x'.repeat(10_000)])
-      expect(box.open(box.seal(text, place), place)).toBe(text)
+      expect(box.open(box.seal(text, context), context)).toBe(text)
   })
 
   it('is opened by every later version', () => {
     const stored = 'hs1:7oa82gtg:azWEFr0iDC6RhjRf:iG5BUUR6DeF2OS_GGys2dy52rZ3JCFg4wZI'
-    expect(box.open(stored, place)).toBe('between us')
+    expect(box.open(stored, context)).toBe('between us')
   })
 
   it('names its key and shows nothing of its content', () => {
@@ -26,7 +26,7 @@ describe('a sealed text', () => {
   })
 
   it('differs each time', () => {
-    const made = Array.from({ length: 100 }, () => box.seal('between us', place))
+    const made = Array.from({ length: 100 }, () => box.seal('between us', context))
     expect(new Set(made).size).toBe(100)
   })
 
@@ -38,24 +38,24 @@ describe('a sealed text', () => {
     )
     const cut = Array.from(sealed, (_, length) => sealed.slice(0, length))
     for (const each of [...changed, ...cut, `${sealed}A`, `${sealed}AAAA`, `${sealed}=`])
-      expect(() => box.open(each, place), each).toThrow(SealedTextError)
+      expect(() => box.open(each, context), each).toThrow(SealedTextError)
   })
 
-  it('does not open in another place', () => {
+  it('does not open in another row', () => {
     for (const change of [{ row: 'shop2' }, { row: '' }, { column: 'apps.name' }])
-      expect(() => box.open(sealed, { ...place, ...change })).toThrow(/another place/)
+      expect(() => box.open(sealed, { ...context, ...change })).toThrow(/another row/)
   })
 
   it('does not open with another key, and the failure names the key that is missing', () => {
     const stranger = new SecretBox(new SecretKeys(newKey))
-    expect(() => stranger.open(sealed, place)).toThrow(`key ${keyId(oldKey)}, which is not known`)
+    expect(() => stranger.open(sealed, context)).toThrow(`key ${keyId(oldKey)}, which is not known`)
     const renamed = sealed.replace(keyId(oldKey), keyId(newKey))
-    expect(() => stranger.open(renamed, place)).toThrow(SealedTextError)
+    expect(() => stranger.open(renamed, context)).toThrow(SealedTextError)
   })
 
   it('is distinguished from a text that is not encrypted', () => {
     expect(sealedKeyId('between us')).toBeNull()
-    expect(() => box.open('between us', place)).toThrow('not encrypted')
+    expect(() => box.open('between us', context)).toThrow('not encrypted')
   })
 })
 
@@ -64,13 +64,13 @@ describe('a rotation of the key', () => {
     const keys = new SecretKeys(oldKey)
     const rotating = new SecretBox(keys)
     keys.replace(newKey, oldKey)
-    expect(rotating.open(sealed, place)).toBe('between us')
+    expect(rotating.open(sealed, context)).toBe('between us')
     expect(rotating.isCurrent(sealed)).toBe(false)
-    const resealed = rotating.reseal(sealed, place)
+    const resealed = rotating.reseal(sealed, context)
     expect(rotating.isCurrent(resealed)).toBe(true)
     keys.replace(newKey, null)
-    expect(rotating.open(resealed, place)).toBe('between us')
-    expect(() => rotating.open(sealed, place)).toThrow(SealedTextError)
+    expect(rotating.open(resealed, context)).toBe('between us')
+    expect(() => rotating.open(sealed, context)).toThrow(SealedTextError)
   })
 })
 

@@ -2,14 +2,14 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import type { SecretKeys } from './secret-keys.js'
 
 /** The column and row of a sealed text, which opens nowhere else. */
-export interface SecretPlace {
+export interface SealContext {
   /** Such as `apps.registration_secret`. */
   readonly column: string
   /** The key of the row. */
   readonly row: string
 }
 
-/** A stored text is not a secret that was sealed for this place, or no known key opens it. */
+/** A stored text is not a secret that was sealed for this context, or no known key opens it. */
 export class SealedTextError extends Error {
   override readonly name = 'SealedTextError'
 }
@@ -22,7 +22,7 @@ const form = /^hs1:([\w-]{8}):([\w-]{16}):([\w-]{22,})$/
 
 /**
  * Encrypts secrets at rest: `hs1:<key ID>:<nonce>:<ciphertext and tag>`, the last two in base64url.
- * AES-256-GCM under a key of this purpose; version, key ID and place are authenticated with the
+ * AES-256-GCM under a key of this purpose; version, key ID and context are authenticated with the
  * text.
  */
 export class SecretBox {
@@ -32,30 +32,30 @@ export class SecretBox {
     this.#keys = keys
   }
 
-  seal(text: string, place: SecretPlace): string {
+  seal(text: string, context: SealContext): string {
     const nonce = randomBytes(nonceBytes)
     const [id = ''] = this.#keys.ids
     const key = this.#keys.for('stored secrets').current
     const cipher = createCipheriv(algorithm, key, nonce, { authTagLength: tagBytes })
-    cipher.setAAD(authenticated(id, place))
+    cipher.setAAD(authenticated(id, context))
     const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
     return `${version}:${id}:${nonce.toString('base64url')}:${sealed.toString('base64url')}`
   }
 
   /** @throws SealedTextError when it was changed, belongs elsewhere, or needs an unknown key */
-  open(sealed: string, place: SecretPlace): string {
+  open(sealed: string, context: SealContext): string {
     const { id, nonce, bytes } = parseSealed(sealed)
     const key = this.#keys.for('stored secrets').accepted[this.#keys.ids.indexOf(id)]
     if (key === undefined)
       throw new SealedTextError(`it was made with key ${id}, which is not known`)
     const decipher = createDecipheriv(algorithm, key, nonce, { authTagLength: tagBytes })
-    decipher.setAAD(authenticated(id, place))
+    decipher.setAAD(authenticated(id, context))
     decipher.setAuthTag(bytes.subarray(-tagBytes))
     try {
       const text = decipher.update(bytes.subarray(0, -tagBytes))
       return Buffer.concat([text, decipher.final()]).toString('utf8')
     } catch (cause) {
-      throw new SealedTextError('it was changed, or belongs to another place', { cause })
+      throw new SealedTextError('it was changed, or was encrypted for another row', { cause })
     }
   }
 
@@ -65,8 +65,8 @@ export class SecretBox {
   }
 
   /** Seals the same secret with the current key. @throws as {@link open} */
-  reseal(sealed: string, place: SecretPlace): string {
-    return this.seal(this.open(sealed, place), place)
+  reseal(sealed: string, context: SealContext): string {
+    return this.seal(this.open(sealed, context), context)
   }
 }
 
@@ -85,6 +85,6 @@ function parseSealed(sealed: string): { id: string; nonce: Buffer; bytes: Buffer
   return { id, nonce, bytes }
 }
 
-function authenticated(id: string, { column, row }: SecretPlace): Buffer {
+function authenticated(id: string, { column, row }: SealContext): Buffer {
   return Buffer.from(`${version}\n${id}\n${column}\n${row}`)
 }

@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { parse, stringify } from 'lossless-json'
 import { describe, expect, it } from 'vitest'
 import { definedOnly } from '../../lib/defined-only.js'
-import { extPlace } from '../rules/ext-place.js'
+import { extLocation } from '../rules/ext-location.js'
 import type { GatewayCertificate, PushNotification, PushTarget, VendorChannel } from '../sender.js'
 import { cloudProtocol } from './cloud-gw/protocol.js'
 import { ContentNotes } from './content/content-notes.js'
@@ -341,7 +341,7 @@ describe('changes that a channel makes to the content', () => {
 
   it.each(channels)('%s: the members of ext are where the trace says', async (channel) => {
     const [request] = await requestsOf(channel, { ...plain, ext: { order: 'o-12' } })
-    const [member] = /aps|\w+(?=, as)/.exec(extPlace(channel, 'text') ?? '') ?? []
+    const [member] = /aps|\w+(?=, as)/.exec(extLocation(channel, 'text') ?? '') ?? []
     const text = decodeURIComponent(request?.body ?? '').replaceAll('\\', '')
     expect(text).toMatch(/"order":"o-12"/)
     const isNext = channel === 'ios_gw' ? `"aps"` : `${member}[^{]*{[^{]*"order"`

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { LoggedEvent } from '../../domain/events/logged-event.js'
 import { newHealth } from '../../domain/webhooks/endpoints/endpoint-model.js'
 import {
-  type EventPlace,
+  type EventPosition,
   type FailedAttempt,
   forced,
   maxWaiting,
@@ -152,7 +152,7 @@ class World {
     if (this.isStoreBroken || runner !== this.runner) throw new Error('the store fails')
   }
 
-  #rowAt({ position, place }: EventPlace): Row | undefined {
+  #rowAt({ position, place }: EventPosition): Row | undefined {
     return [...this.rows.values()].find(
       ({ event }) => event.position === position && event.place === place,
     )

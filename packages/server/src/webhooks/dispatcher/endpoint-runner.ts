@@ -1,16 +1,16 @@
 import { type LoggedEvent, sizeOf } from '../../domain/events/logged-event.js'
 import { type EndpointHealth, newHealth } from '../../domain/webhooks/endpoints/endpoint-model.js'
 import {
-  type EventPlace,
+  type EventPosition,
   type FailedAttempt,
   forced,
   joined,
   maxWaiting,
   type RetryAfter,
   replayed,
-  replayPlaces,
-  type WaitingPlace,
-  waitingPlace,
+  rowsForReplay,
+  type WaitingEvent,
+  waitingEvent,
 } from '../../domain/webhooks/waiting/waiting-event.js'
 import type { SendResult } from '../sender.js'
 import { OrderedQueues, type Load, type ReplayedRange } from './ordered-queues.js'
@@ -31,9 +31,9 @@ export interface RunnerState {
   readonly position: number
   readonly health: EndpointHealth
   /** In the order of the log. */
-  readonly waiting: readonly WaitingPlace[]
+  readonly waiting: readonly WaitingEvent[]
   /** Dead events after the position. */
-  readonly dead: readonly EventPlace[]
+  readonly dead: readonly EventPosition[]
 }
 
 /** A request with its result. */
@@ -65,9 +65,9 @@ interface RunnerOptions {
   /** Stores events that wait, or are dead; one that is stored already stays as it is. */
   add(events: readonly LoggedEvent[], attempt: FailedAttempt): Promise<void>
   /** Reads the content of a waiting event; null: it is gone, such as a recalled message. */
-  read(place: EventPlace): Promise<LoggedEvent | null>
-  update(place: EventPlace, attempt: FailedAttempt): Promise<void>
-  remove(place: EventPlace): Promise<void>
+  read(place: EventPosition): Promise<LoggedEvent | null>
+  update(place: EventPosition, attempt: FailedAttempt): Promise<void>
+  remove(place: EventPosition): Promise<void>
   /** The endpoint has to be disabled; the runner sends nothing more. */
   disable(reason: 'gone' | 'failing'): void
   /** The runner was full, and takes events again. */
@@ -98,7 +98,7 @@ export class EndpointRunner {
   /** Bytes of the outstanding events. */
   #bytes = 0
   /** Events after the position that need nothing more. */
-  readonly #handled = new Map<string, EventPlace>()
+  readonly #handled = new Map<string, EventPosition>()
   #pruneAt = maxEvents
   #joining: LoggedEvent[] = []
   /** Keys of the joining events, those that are being stored included, with their numbers. */
@@ -173,7 +173,7 @@ export class EndpointRunner {
 
   /** Number of new events that may be stored as waiting ones. */
   get #room(): number {
-    return this.replayRoom - (this.#queues.isReplaying ? replayPlaces : 0)
+    return this.replayRoom - (this.#queues.isReplaying ? rowsForReplay : 0)
   }
 
   /** Tests whether there is nothing to do without new events. */
@@ -334,11 +334,11 @@ export class EndpointRunner {
     }
     for (const event of events) {
       this.#handle(event)
-      if (!attempt.isDead) this.#join(this.#queues.wait(waitingPlace(event, attempt)))
+      if (!attempt.isDead) this.#join(this.#queues.wait(waitingEvent(event, attempt)))
     }
   }
 
-  async #sendWaiting(waiting: WaitingPlace): Promise<void> {
+  async #sendWaiting(waiting: WaitingEvent): Promise<void> {
     const event = await this.options.read(waiting)
     const sent = event === null ? null : await this.options.send([event], waiting.attempts + 1)
     if (this.#isStopped) return
@@ -354,7 +354,7 @@ export class EndpointRunner {
     this.options.sent(sent, attempt.nextAt)
     await this.options.update(waiting, attempt)
     this.#queues.stopWaiting(waiting)
-    if (!attempt.isDead) this.#join(this.#queues.wait(waitingPlace(waiting, attempt)))
+    if (!attempt.isDead) this.#join(this.#queues.wait(waitingEvent(waiting, attempt)))
   }
 
   /** The end of the back-off; 0 for an endpoint that is disabled. */
@@ -440,7 +440,7 @@ export class EndpointRunner {
   /** @param before the event before the attempt */
   #failedAttempt(
     { outcome, status, error, retryAfterMs }: SendResult,
-    before: Pick<WaitingPlace, 'attempts' | 'nextAt' | 'retryAfter'>,
+    before: Pick<WaitingEvent, 'attempts' | 'nextAt' | 'retryAfter'>,
   ): FailedAttempt {
     const attempts = before.nextAt === forced ? before.attempts : before.attempts + 1
     const isRefused = outcome === 'refused'
@@ -515,6 +515,6 @@ function reservedFor(load: Load): number {
   return load.kind === 'events' ? load.events.length : 0
 }
 
-function idOf({ position, place }: EventPlace): string {
+function idOf({ position, place }: EventPosition): string {
   return `${position}.${place}`
 }

@@ -1,16 +1,16 @@
 /** The events of one endpoint in memory, in a queue for each key. */
 import { type LoggedEvent, sizeOf } from '../../domain/events/logged-event.js'
 import {
-  type EventPlace,
+  type EventPosition,
   forced,
-  type WaitingPlace,
+  type WaitingEvent,
 } from '../../domain/webhooks/waiting/waiting-event.js'
 
 interface KeyQueue {
   /** In order; empty while events wait in the database. */
   readonly ready: LoggedEvent[]
   /** In order; only the first may be sent. */
-  readonly waiting: WaitingPlace[]
+  readonly waiting: WaitingEvent[]
   isBusy: boolean
   /** Events at the front of the queue that are sent alone, since they failed in a batch. */
   alone: number
@@ -27,10 +27,10 @@ export interface ReplayedRange {
 /** The content of one request. */
 export type Load =
   | { readonly kind: 'events'; readonly events: readonly LoggedEvent[] }
-  | { readonly kind: 'waiting'; readonly waiting: WaitingPlace }
+  | { readonly kind: 'waiting'; readonly waiting: WaitingEvent }
 
 /** Compares places in the order of the log. */
-export function comparePlaces(a: EventPlace, b: EventPlace): number {
+export function comparePositions(a: EventPosition, b: EventPosition): number {
   return a.position - b.position || a.place - b.place
 }
 
@@ -87,13 +87,13 @@ export class OrderedQueues {
   }
 
   /** Adds an event that waits in the database. @returns events of the key that have to join it */
-  wait(waiting: WaitingPlace): LoggedEvent[] {
+  wait(waiting: WaitingEvent): LoggedEvent[] {
     const { key } = waiting
     const queue = this.#queueOf(key)
-    const after = queue.waiting.findLastIndex((each) => comparePlaces(each, waiting) < 0)
+    const after = queue.waiting.findLastIndex((each) => comparePositions(each, waiting) < 0)
     const next = queue.waiting[after + 1]
     // One that was read again, or is replayed, may wait already.
-    const isNew = next === undefined || comparePlaces(next, waiting) !== 0
+    const isNew = next === undefined || comparePositions(next, waiting) !== 0
     if (isNew) {
       queue.waiting.splice(after + 1, 0, waiting)
       this.#waiting++
@@ -105,7 +105,7 @@ export class OrderedQueues {
   }
 
   /** Removes an event that waited: it is delivered, dead or gone. */
-  stopWaiting({ key, position, place }: EventPlace & { readonly key: string }): void {
+  stopWaiting({ key, position, place }: EventPosition & { readonly key: string }): void {
     const queue = this.#queueOf(key)
     const index = queue.waiting.findIndex(
       (each) => each.position === position && each.place === place,
@@ -213,7 +213,7 @@ export class OrderedQueues {
     if (first === undefined && !isBusy) this.#queues.delete(key)
   }
 
-  #isAfterReplay(key: string, { position }: EventPlace): boolean {
+  #isAfterReplay(key: string, { position }: EventPosition): boolean {
     const replay = this.#replay
     return replay !== null && position > replay.until && (replay.key === '' || replay.key === key)
   }

@@ -163,7 +163,7 @@ describe.each(anyBackend())('traces on $name', (backend) => {
     ])
     expect(await textOf(outsider)).toEqual([
       false,
-      'The audience does not contain the user, as things are now.',
+      'The audience does not contain the user at present.',
     ])
     expect(await textOf(deviceless)).toEqual([
       true,
@@ -215,7 +215,7 @@ describe.each(anyBackend())('traces on $name', (backend) => {
     const own = await world.trace({ msg_id: msgId }, sender.id)
     expect([own.in_audience, own.devices[0].text]).toEqual([
       false,
-      'The audience does not contain the user, as things are now.',
+      'The audience does not contain the user at present.',
     ])
   })
 

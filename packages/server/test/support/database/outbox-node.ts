@@ -35,13 +35,13 @@ export class TestClock {
 }
 
 /** Where several nodes keep their data. */
-export class OutboxPlace implements AsyncDisposable {
+export class OutboxDatabase implements AsyncDisposable {
   readonly #folder = new TempFolder('outbox', memoryDisk())
 
   private constructor(readonly database: BackendDatabase) {}
 
-  static async create(backend: Backend): Promise<OutboxPlace> {
-    const place = new OutboxPlace(await backend.createDatabase())
+  static async create(backend: Backend): Promise<OutboxDatabase> {
+    const place = new OutboxDatabase(await backend.createDatabase())
     await using first = place.openDatabase()
     await migrate(first)
     return place
@@ -74,12 +74,12 @@ export class TestConsumer implements Consumer {
   before: (events: readonly DeliveredEvent[]) => void | Promise<void> = () => {}
   readonly unwantedApps = new Set<string>()
   /** How many times it was asked. */
-  wantsCalls = 0
+  needsCalls = 0
 
   constructor(readonly name: string) {}
 
-  async wants(appId: string): Promise<boolean> {
-    this.wantsCalls++
+  async needs(appId: string): Promise<boolean> {
+    this.needsCalls++
     return !this.unwantedApps.has(appId)
   }
 

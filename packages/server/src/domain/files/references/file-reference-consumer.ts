@@ -20,7 +20,7 @@ export class FileReferenceConsumer implements Consumer {
   constructor(private readonly references: FileReferenceService) {}
 
   /** An app without a ticket has no files. */
-  wants(appId: string): Promise<boolean> {
+  needs(appId: string): Promise<boolean> {
     return this.references.areUsedIn(appId)
   }
 

@@ -38,7 +38,7 @@ interface SharedFileRow {
 }
 
 /** A place in the order of the referrers of one kind. */
-type MessagePlace = Pick<FileReferrer, 'lowId' | 'highId' | 'itemId'> & { readonly appId: string }
+type ReferrerKey = Pick<FileReferrer, 'lowId' | 'highId' | 'itemId'> & { readonly appId: string }
 
 const findMessages: BulkSelect = {
   table: 'messages',
@@ -67,10 +67,10 @@ const findSharedFiles: BulkSelect = {
  * existing users and groups. The avatar of the system, user 0, is a setting of the app.
  */
 export class ReferencingTextStore {
-  readonly #messages: PreparedPage<MessagePlace, AttachmentRow>
-  readonly #users: PreparedPage<MessagePlace, UserRow>
-  readonly #groups: PreparedPage<MessagePlace, GroupRow>
-  readonly #sharedFiles: PreparedPage<MessagePlace, SharedFileRow>
+  readonly #messages: PreparedPage<ReferrerKey, AttachmentRow>
+  readonly #users: PreparedPage<ReferrerKey, UserRow>
+  readonly #groups: PreparedPage<ReferrerKey, GroupRow>
+  readonly #sharedFiles: PreparedPage<ReferrerKey, SharedFileRow>
 
   constructor(private readonly database: Database) {
     this.#messages = database.preparedPage((db, param, limit) =>

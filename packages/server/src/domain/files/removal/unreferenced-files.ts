@@ -2,7 +2,7 @@ import type { Database, Queryable } from '../../../db/database.js'
 import { type Clock, dayMs } from '../../../lib/clock.js'
 import { pause } from '../../../lib/concurrency/pause.js'
 import { groupBy } from '../../../lib/group-by.js'
-import type { FilePlace, FileStore } from '../file-store.js'
+import type { FileSortKey, FileStore } from '../file-store.js'
 import type { FileUsageStore } from '../file-usage-store.js'
 import { fileConsumer } from '../references/file-reference-consumer.js'
 import type { FileRemoval } from './file-removal.js'
@@ -38,7 +38,10 @@ const catchUpMs = 2_000
 /** Removes files that are a day old and unreferenced (rule J7). */
 export class UnreferencedFiles {
   /** The end of the last run. */
-  #place: { readonly appId: string; readonly after: FilePlace | null } = { appId: '', after: null }
+  #place: { readonly appId: string; readonly after: FileSortKey | null } = {
+    appId: '',
+    after: null,
+  }
 
   constructor(private readonly options: UnreferencedFilesOptions) {}
 
@@ -76,9 +79,9 @@ export class UnreferencedFiles {
   /** @returns the next place; null: the other files are younger, or their references are not known yet */
   async #step(
     appId: string,
-    after: FilePlace | null,
+    after: FileSortKey | null,
     signal: AbortSignal,
-  ): Promise<FilePlace | null> {
+  ): Promise<FileSortKey | null> {
     const { database, files, removal, clock } = this.options
     const before = clock.now() - unreferencedLifeMs
     const page = { after, before, limit: filesPerStep }

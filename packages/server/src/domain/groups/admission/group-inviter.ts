@@ -28,7 +28,7 @@ export class GroupInviter {
    * @returns as {@link MembershipService.add}, or in_block_list for users who block the caller;
    * null also for invited users
    */
-  async bring(
+  async addOrInvite(
     tx: Tx,
     context: LockedGroupContext,
     userIds: readonly Int64[],

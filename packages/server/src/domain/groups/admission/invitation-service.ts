@@ -26,7 +26,7 @@ export class GroupInvitationService {
 
   /**
    * @param userIds distinct
-   * @returns as {@link GroupInviter.bring}
+   * @returns as {@link GroupInviter.addOrInvite}
    * @throws AppError group_not_found, member_required, group_admin_required
    */
   async invite(
@@ -37,7 +37,7 @@ export class GroupInvitationService {
   ): Promise<ItemOutcome[]> {
     const { access, inviter } = this.options
     return access.change(caller, groupId, 'invite', { userIds }, (tx, context) =>
-      inviter.bring(tx, context, userIds, { isInvitation: true, reason }),
+      inviter.addOrInvite(tx, context, userIds, { isInvitation: true, reason }),
     )
   }
 

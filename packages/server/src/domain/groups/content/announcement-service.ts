@@ -43,7 +43,7 @@ export class AnnouncementService {
       }
       await announcements.insert(tx, group, announcement)
       await announcements.trim(tx, group, keptPerGroup)
-      this.#tell(tx, context, announcement, { is_deleted: false })
+      this.#appendEvent(tx, context, announcement, { is_deleted: false })
       return announcement
     })
   }
@@ -83,11 +83,11 @@ export class AnnouncementService {
     await access.change(caller, groupId, 'announce', {}, async (tx, context) => {
       const announcement = existing(await announcements.find(tx, context.group, announcementId))
       await announcements.delete(tx, context.group, announcement.announcementId)
-      this.#tell(tx, context, announcement, { is_deleted: true })
+      this.#appendEvent(tx, context, announcement, { is_deleted: true })
     })
   }
 
-  #tell(
+  #appendEvent(
     tx: Tx,
     { group, caller }: GroupContext,
     { announcementId: announcement_id, title }: GroupAnnouncement,

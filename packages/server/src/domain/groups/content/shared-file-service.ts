@@ -48,7 +48,7 @@ export class SharedFileService {
         updatedAt: now,
       }
       await files.insert(tx, group, file)
-      await this.#tell(tx, context, 'file_uploaded', [file])
+      await this.#appendEvent(tx, context, 'file_uploaded', [file])
       return file
     })
   }
@@ -83,7 +83,7 @@ export class SharedFileService {
       if (refusal) throw new AppError(refusal)
       if (!file || file.name === name) return
       await files.rename(tx, context.group, file.fileId, name, context.now)
-      await this.#tell(tx, context, 'file_updated', [{ ...file, name }])
+      await this.#appendEvent(tx, context, 'file_updated', [{ ...file, name }])
     })
   }
 
@@ -107,12 +107,12 @@ export class SharedFileService {
         context.group,
         deleted.map(({ fileId }) => fileId),
       )
-      await this.#tell(tx, context, 'file_deleted', deleted)
+      await this.#appendEvent(tx, context, 'file_deleted', deleted)
       return outcomes
     })
   }
 
-  async #tell(
+  async #appendEvent(
     tx: Tx,
     { group, caller }: GroupContext,
     kind: 'file_uploaded' | 'file_updated' | 'file_deleted',

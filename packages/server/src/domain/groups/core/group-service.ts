@@ -132,7 +132,7 @@ export class GroupService {
         member,
       })
       if (invitedIds.length === 0) return created(group)
-      await inviter.bring(tx, context, invitedIds, { isInvitation: true, reason: '' })
+      await inviter.addOrInvite(tx, context, invitedIds, { isInvitation: true, reason: '' })
       return created((await groups.find(tx, key)) ?? group)
     })
   }
@@ -196,35 +196,42 @@ export class GroupService {
       { userIds: [newOwnerId] },
       async (tx, context) => {
         const { group, users } = context
-        const heir =
+        const newOwner =
           users.refusal(newOwnerId) === null ? await members.find(tx, group, newOwnerId) : null
-        if (!heir) throw new AppError('new_owner_not_member')
-        if (newOwnerId !== group.ownerId) await this.#passOn(tx, context, heir)
+        if (!newOwner) throw new AppError('new_owner_not_member')
+        if (newOwnerId !== group.ownerId) await this.#transferOwnership(tx, context, newOwner)
       },
     )
   }
 
-  async #passOn(tx: Tx, { caller, group, now }: GroupContext, heir: Member): Promise<void> {
+  async #transferOwnership(
+    tx: Tx,
+    { caller, group, now }: GroupContext,
+    newOwner: Member,
+  ): Promise<void> {
     const { groups, members, events } = this.options
     await this.#requireFewOwned(
       tx,
       group.appId,
-      heir.userId,
+      newOwner.userId,
       await readAppSettings(tx, group.appId),
     )
     await members.update(tx, group, [group.ownerId], { role: memberRole.member })
     // An owner cannot be banned.
-    await members.update(tx, group, [heir.userId], { role: memberRole.owner, ban_expires_at: 0 })
+    await members.update(tx, group, [newOwner.userId], {
+      role: memberRole.owner,
+      ban_expires_at: 0,
+    })
     const updated_at = nextUpdate(group, now)
-    await groups.update(tx, group, { owner_id: heir.userId, updated_at })
-    const bans = countBans([heir.banExpiresAt])
+    await groups.update(tx, group, { owner_id: newOwner.userId, updated_at })
+    const bans = countBans([newOwner.banExpiresAt])
     await groups.touch(tx, group, bans > 0 ? ['members', 'bans'] : ['members'], now, {
       bans: -bans,
     })
     events.append(
       tx,
       group,
-      groupEvent(group, 'owner_assigned', caller.actorId, [heir.userId], {
+      groupEvent(group, 'owner_assigned', caller.actorId, [newOwner.userId], {
         former_owner_id: group.ownerId,
         role: memberRole.owner,
         expired_time: 0,

@@ -160,8 +160,8 @@ export class GroupSettingsService {
       if (before === mode) return
       const isAboutReceiving = [before, mode].includes(muteMode.notReceived)
       const key = { appId: group.appId, groupId, userId: caller.userId }
-      const marks = isAboutReceiving ? await this.#unreadMarks(tx, key, mode) : {}
-      await this.#writeOwn(tx, caller, group, { msg_mute_mode: mode }, marks)
+      const positions = isAboutReceiving ? await this.#unreadPositions(tx, key, mode) : {}
+      await this.#writeOwn(tx, caller, group, { msg_mute_mode: mode }, positions)
       if (before !== muteMode.none && mode !== muteMode.none) return
       events.append(
         tx,
@@ -222,7 +222,7 @@ export class GroupSettingsService {
    * between are never unread; earlier unread messages stay unread (rule F8a). Locks the end of the
    * conversation, which orders every send before or after the change.
    */
-  async #unreadMarks(tx: Tx, member: MemberKey, mode: number): Promise<MemberChanges> {
+  async #unreadPositions(tx: Tx, member: MemberKey, mode: number): Promise<MemberChanges> {
     const { members, muteGaps, conversations } = this.options
     const { seq } = await conversations.lockEnd(tx, member)
     const { seenSeq, mutedSeq } = await members.lockUnreadMarks(tx, member)
@@ -240,10 +240,10 @@ export class GroupSettingsService {
     caller: UserCaller,
     group: Group,
     setting: OwnSetting,
-    marks: MemberChanges = {},
+    positions: MemberChanges = {},
   ): Promise<void> {
     const { members, events } = this.options
-    await members.update(tx, group, [caller.userId], { ...setting, ...marks })
+    await members.update(tx, group, [caller.userId], { ...setting, ...positions })
     events.append(
       tx,
       group,

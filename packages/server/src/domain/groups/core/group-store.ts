@@ -170,13 +170,13 @@ export class GroupStore {
       )
       .orderBy('group_id')
     const groups = (await lockForUpdate(tx, found).execute()).map(toGroup)
-    // The removal may change any of them; see countOut, passOn and dissolve.
+    // The removal may change any of them; see removeFromCounts, transferOwnership and dissolve.
     for (const group of groups) this.#cache.forget(tx, group)
     return groups
   }
 
   /** Subtracts the user from the counts of the groups, before the rows of the user are deleted. */
-  async countOut(tx: Tx, { appId, userId }: UserKey, now: number): Promise<void> {
+  async removeFromCounts(tx: Tx, { appId, userId }: UserKey, now: number): Promise<void> {
     const rowsOfUser = sql`app_id = ${appId} and user_id = ${userId}`
     await sql`update groups set member_count = member_count - 1, members_changed_at = ${instantAfter('members_changed_at', now)}
       where app_id = ${appId} and group_id in (select group_id from group_members where ${rowsOfUser})`.execute(
@@ -201,7 +201,7 @@ export class GroupStore {
    * rows of the members.
    * @returns the new owners by group; groups without another member are left out
    */
-  async passOn(
+  async transferOwnership(
     tx: Tx,
     { appId, userId }: UserKey,
     groupIds: readonly Int64[],

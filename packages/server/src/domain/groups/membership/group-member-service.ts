@@ -48,7 +48,7 @@ export class GroupMemberService {
   /**
    * Adds users without asking those who may be added (rules F4b, F7).
    * @param userIds distinct
-   * @returns as {@link GroupInviter.bring}
+   * @returns as {@link GroupInviter.addOrInvite}
    * @throws AppError group_not_found, group_admin_required
    */
   async add(
@@ -58,7 +58,7 @@ export class GroupMemberService {
   ): Promise<ItemOutcome[]> {
     const { access, inviter } = this.options
     return access.change(caller, groupId, 'add', { userIds }, (tx, context) =>
-      inviter.bring(tx, context, userIds, { isInvitation: false, reason: '' }),
+      inviter.addOrInvite(tx, context, userIds, { isInvitation: false, reason: '' }),
     )
   }
 

@@ -37,13 +37,13 @@ export class OwnershipTransfer {
       ({ ownerId, status }) => ownerId === user.userId && status === groupStatus.normal,
     )
     const ownedIds = owned.map(({ groupId }) => groupId)
-    const heirs = await groups.passOn(tx, user, ownedIds, now)
+    const heirs = await groups.transferOwnership(tx, user, ownedIds, now)
     await members.appointOwners(tx, appId, heirs)
     const emptied = new Set(ownedIds.filter((groupId) => !heirs.has(groupId)))
     const groupIds = [...emptied]
     await admissions.closeAll(tx, appId, groupIds, now)
     await groups.dissolve(tx, appId, groupIds, now)
-    await groups.countOut(tx, user, now)
+    await groups.removeFromCounts(tx, user, now)
     const left = locked.filter(
       ({ groupId, status }) => joined.has(groupId) && status === groupStatus.normal,
     )

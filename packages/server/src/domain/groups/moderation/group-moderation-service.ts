@@ -50,7 +50,7 @@ interface MemberChange {
 interface CheckedUsers {
   /** Members that the caller may act on. */
   readonly members: readonly Member[]
-  readonly strangers: readonly Int64[]
+  readonly nonMembers: readonly Int64[]
   /** Outcomes so far; may be changed. */
   readonly outcomes: Map<Int64, ItemOutcome>
 }
@@ -158,8 +158,8 @@ export class GroupModerationService {
       caller,
       groupId,
       { right: 'moderate', userIds },
-      async (tx, context, { members, strangers, outcomes }) => {
-        for (const userId of await this.#forgetBans(tx, context, strangers))
+      async (tx, context, { members, nonMembers, outcomes }) => {
+        for (const userId of await this.#forgetBans(tx, context, nonMembers))
           outcomes.set(userId, null)
         const banned = members.filter(({ banExpiresAt }) => isBanned(banExpiresAt, context.now))
         await this.#change(tx, context, banned, {
@@ -225,11 +225,13 @@ export class GroupModerationService {
   async #forgetBans(
     tx: Tx,
     { group, caller, now }: GroupContext,
-    strangers: readonly Int64[],
+    nonMembers: readonly Int64[],
   ): Promise<Int64[]> {
     const { removals, events } = this.options
-    const former = await removals.findMany(tx, group, strangers)
-    const freed = strangers.filter((userId) => isBanned(former.get(userId)?.banExpiresAt ?? 0, now))
+    const former = await removals.findMany(tx, group, nonMembers)
+    const freed = nonMembers.filter((userId) =>
+      isBanned(former.get(userId)?.banExpiresAt ?? 0, now),
+    )
     await removals.forgetBans(tx, group, freed)
     if (freed.length > 0)
       events.append(
@@ -278,7 +280,7 @@ export class GroupModerationService {
       const accepted = acceptedOf(userIds, [...outcomes.values()])
       await work(tx, context, {
         members: accepted.flatMap((userId) => known.get(userId) ?? []),
-        strangers: userIds.filter((userId) => !known.has(userId)),
+        nonMembers: userIds.filter((userId) => !known.has(userId)),
         outcomes,
       })
       return [...outcomes.values()]

@@ -15,7 +15,7 @@ import type { AppService } from '../../apps/app-service.js'
 import { type CertificateCheck, checkOf } from './certificate-check.js'
 import {
   type CertificateSecrets,
-  certificatePlace,
+  certificateContext,
   gatewayCertificate,
   limitsOf,
   type ReceiptAddress,
@@ -195,7 +195,7 @@ export class CertificateAdminService {
       environment: draft.environment,
       gateway_app_id: draft.gatewayAppId,
       app_key: draft.appKey,
-      sealed: secretBox.seal(secrets, certificatePlace(key)),
+      sealed: secretBox.seal(secrets, certificateContext(key)),
       options: JSON.stringify(draft.options),
       expires_at: expiresAt,
       // Facts about the old credentials do not apply to the new ones.

@@ -1,7 +1,7 @@
 import { type CertificateOptions, type Int64, pushEnvironment } from '@hermod/protocol'
 import { definedOnly } from '../../../lib/defined-only.js'
 import { toBase36 } from '../../../lib/ids/base36.js'
-import type { SecretPlace } from '../../../lib/secrets/secret-box.js'
+import type { SealContext } from '../../../lib/secrets/secret-box.js'
 import {
   isAddressTooLong,
   receiptProblem,
@@ -86,7 +86,7 @@ export interface CertificateKey {
 }
 
 /** Returns the location of a certificate's secrets. */
-export function certificatePlace({ appId, certificateId }: CertificateKey): SecretPlace {
+export function certificateContext({ appId, certificateId }: CertificateKey): SealContext {
   return { column: 'push_certificates.sealed', row: `${appId}/${certificateId}` }
 }
 

@@ -8,7 +8,7 @@ import type { SealedColumn } from '../../secrets/secret-service.js'
 import type { AppCertificates } from './certificate-caches.js'
 import {
   type CertificateSecrets,
-  certificatePlace,
+  certificateContext,
   gatewayCertificate,
   type KnownCertificates,
   type PushCertificateEntry,
@@ -95,7 +95,7 @@ export class CertificateService implements KnownCertificates {
   /** Returns null when no key decrypts the secrets. */
   secretsOf(stored: StoredCertificate): CertificateSecrets | null {
     try {
-      const text = this.options.secretBox.open(stored.sealed, certificatePlace(stored))
+      const text = this.options.secretBox.open(stored.sealed, certificateContext(stored))
       return JSON.parse(text) as CertificateSecrets
     } catch (error) {
       if (error instanceof SealedTextError) return null
@@ -110,7 +110,7 @@ export class CertificateService implements KnownCertificates {
       list: async (db) =>
         (await store.listAll(db)).map((stored) => ({
           appId: stored.appId,
-          place: certificatePlace(stored),
+          context: certificateContext(stored),
           sealed: stored.sealed,
         })),
       replace: ({ appId, sealed: before }, sealed) =>

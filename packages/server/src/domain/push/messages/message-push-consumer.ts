@@ -17,7 +17,7 @@ export class MessagePushConsumer implements Consumer {
   constructor(private readonly options: MessagePushConsumerOptions) {}
 
   /** An application without certificates can push nothing. */
-  async wants(appId: string): Promise<boolean> {
+  async needs(appId: string): Promise<boolean> {
     return (await this.options.certificates.of(appId)).length > 0
   }
 

@@ -24,7 +24,7 @@ export interface Membership {
   readonly deviceSns: readonly number[] | null
 }
 
-/** Looks for a user in audiences, as things are now. */
+/** Looks for a user in audiences, as they are at present. */
 export class AudienceCheck {
   constructor(private readonly options: AudienceCheckOptions) {}
 

@@ -99,11 +99,11 @@ function again({ nextAt }: DeliveryStep): string {
 
 /**
  * The result of a delivery, in sentences.
- * @param extPlace where the message has its `ext`, see ext-place.ts; null: nowhere
+ * @param extLocation where the message has its `ext`, see ext-location.ts; null: nowhere
  */
-export function describeDelivery(delivery: Delivery, extPlace: string | null): string {
+export function describeDelivery(delivery: Delivery, extLocation: string | null): string {
   const isSent = delivery.state === pushDeliveryState.accepted
-  const place = isSent && extPlace !== null ? ` Its ext is in ${extPlace}.` : ''
+  const place = isSent && extLocation !== null ? ` Its ext is in ${extLocation}.` : ''
   return resultWords(delivery) + place
 }
 
@@ -165,7 +165,7 @@ export interface MissingInputs {
 export function describeMissingDelivery(inputs: MissingInputs): string {
   const { task, bindings, now } = inputs
   if (task.beginsAt < inputs.keptSince) return 'The deliveries of this push have been deleted.'
-  if (!inputs.isInAudience) return 'The audience does not contain the user, as things are now.'
+  if (!inputs.isInAudience) return 'The audience does not contain the user at present.'
   if (inputs.isOtherDevice) return 'The audience names other devices of the user.'
   if (!inputs.isReached) return unreachedWords(task, now)
   const { audience } = task.content
@@ -218,8 +218,8 @@ export function describeUser(
     [deliveries.length - found.length, 'without a delivery'],
   ].filter(([number]) => number !== 0)
   const audience = isInAudience
-    ? 'The audience contains the user, as things are now.'
-    : 'The audience does not contain the user, as things are now.'
+    ? 'The audience contains the user at present.'
+    : 'The audience does not contain the user at present.'
   return `${audience} Devices: ${parts.map((part) => part.join(' ')).join(', ')}.`
 }
 

@@ -2,7 +2,7 @@ import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database, Queryable } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import { compare } from '../../../lib/compare.js'
-import { extPlace } from '../../../push/rules/ext-place.js'
+import { extLocation } from '../../../push/rules/ext-location.js'
 import type { StoredDevice } from '../../devices/device-model.js'
 import type { AccountService } from '../../users/account-service.js'
 import type { UserKey } from '../../users/user-model.js'
@@ -114,10 +114,10 @@ export class TraceService {
     const deviceSns = [...new Set([...platforms.keys(), ...ofDevice.keys()])]
     const gateways = new Map(entries.map((entry) => [entry.certificateId, entry.gateway]))
     const { kind, ext } = task.content.notification
-    const extPlaceOf = ({ channel, certificateId }: Delivery) =>
+    const extLocationOf = ({ channel, certificateId }: Delivery) =>
       channel === '' || Object.keys(ext ?? {}).length === 0
         ? null
-        : extPlace(channel, kind, gateways.get(certificateId))
+        : extLocation(channel, kind, gateways.get(certificateId))
     const now = clock.now()
     return deviceSns
       .sort(compare)
@@ -143,7 +143,7 @@ export class TraceService {
                 keptSince: now - traceMs,
                 now,
               })
-            : describeDelivery(delivery, extPlaceOf(delivery))
+            : describeDelivery(delivery, extLocationOf(delivery))
         return { deviceSn, platform: platforms.get(deviceSn) ?? null, bindings, delivery, text }
       })
   }

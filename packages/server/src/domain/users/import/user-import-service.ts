@@ -184,18 +184,18 @@ export class UserImportService {
       if (avatar !== '' && stored.has(user_id)) this.#recordAvatar(tx, appId, user_id, avatar)
     // Entries with names that a concurrent call took, and entries of the same name in this call.
     const ours = new Set(userIds)
-    const isOvertaken = ({ userId }: Plan) => ours.has(userId) && !stored.has(userId)
-    const overtaken = plans.filter(isOvertaken).map(({ user }) => user)
-    const winners = new TakenNames(await store.findOwners(tx, appId, overtaken))
+    const isOutdated = ({ userId }: Plan) => ours.has(userId) && !stored.has(userId)
+    const outdated = plans.filter(isOutdated).map(({ user }) => user)
+    const winners = new TakenNames(await store.findOwners(tx, appId, outdated))
     const missed = await this.#updateProfiles(
       tx,
       appId,
-      plans.filter((plan) => plan.result === 'updated' && !isOvertaken(plan)),
+      plans.filter((plan) => plan.result === 'updated' && !isOutdated(plan)),
     )
     await countNewUsers(tx, this.options, { appId, userIds: [...stored], seen })
     return outcomes.map((plan) => {
       if (plan instanceof AppError) return plan
-      if (isOvertaken(plan)) return replanned(plan.user, winners)
+      if (isOutdated(plan)) return replanned(plan.user, winners)
       return missed.has(plan) ? changedMeanwhile() : { result: plan.result, userId: plan.userId }
     })
   }

@@ -1,6 +1,6 @@
 import type { Int64, webhookFormats, webhookStateReasons } from '@hermod/protocol'
 import type { EventKind } from '@hermod/protocol/events'
-import type { SecretPlace } from '../../../lib/secrets/secret-box.js'
+import type { SealContext } from '../../../lib/secrets/secret-box.js'
 
 /** Key of an endpoint's row. */
 export interface EndpointKey {
@@ -78,6 +78,6 @@ export interface EndpointSecrets {
 export const maxEndpoints = 20
 
 /** Returns the location of an endpoint's secrets. */
-export function endpointPlace({ appId, endpointId }: EndpointKey): SecretPlace {
+export function endpointContext({ appId, endpointId }: EndpointKey): SealContext {
   return { column: 'webhook_endpoints.sealed', row: `${appId}/${endpointId}` }
 }

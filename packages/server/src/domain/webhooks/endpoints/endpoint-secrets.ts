@@ -6,7 +6,7 @@ import {
   type Endpoint,
   type EndpointKey,
   type EndpointSecrets,
-  endpointPlace,
+  endpointContext,
 } from './endpoint-model.js'
 import type { EndpointStore } from './endpoint-store.js'
 
@@ -21,7 +21,7 @@ const maxOpened = 10_000
  * memory.
  */
 export class EndpointSecretBox {
-  /** By place and sealed text. */
+  /** By context and sealed text. */
   readonly #opened = boundedCache<string, EndpointSecrets>(maxOpened)
 
   constructor(
@@ -33,18 +33,18 @@ export class EndpointSecretBox {
   ) {}
 
   seal(key: EndpointKey, secrets: EndpointSecrets): string {
-    return this.options.secretBox.seal(JSON.stringify(secrets), endpointPlace(key))
+    return this.options.secretBox.seal(JSON.stringify(secrets), endpointContext(key))
   }
 
   /** Returns null when no key decrypts the secrets. */
   open(endpoint: Endpoint): EndpointSecrets | null {
-    const place = endpointPlace(endpoint)
-    const name = `${place.row} ${endpoint.sealed}`
+    const context = endpointContext(endpoint)
+    const name = `${context.row} ${endpoint.sealed}`
     const known = this.#opened.get(name)
     if (known) return known
     try {
       const secrets: EndpointSecrets = JSON.parse(
-        this.options.secretBox.open(endpoint.sealed, place),
+        this.options.secretBox.open(endpoint.sealed, context),
       )
       this.#opened.set(name, secrets)
       return secrets
@@ -85,7 +85,7 @@ export class EndpointSecretBox {
       list: async (db) =>
         (await store.listAll(db)).map((endpoint) => ({
           appId: endpoint.appId,
-          place: endpointPlace(endpoint),
+          context: endpointContext(endpoint),
           sealed: endpoint.sealed,
         })),
       replace: ({ appId, sealed: before }, sealed) =>

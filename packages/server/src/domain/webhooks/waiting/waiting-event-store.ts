@@ -9,11 +9,11 @@ import { loggedId } from '../../events/logged-event.js'
 import type { EndpointKey } from '../endpoints/endpoint-model.js'
 import { ofExistingEndpoints } from '../endpoints/existing-endpoints.js'
 import {
-  type EventPlace,
+  type EventPosition,
   type FailedAttempt,
   forced,
   type StoredEvent,
-  type WaitingPlace,
+  type WaitingEvent,
 } from './waiting-event.js'
 
 /** Numbers of the stored events of an endpoint. */
@@ -28,7 +28,7 @@ const rowsPerInsert = 100
 const rowsPerRewrite = 1_000
 
 type EventRow = TableRow<typeof webhookEventsTable>
-type RowPlace = Pick<EventRow, 'endpointId' | 'position' | 'place'>
+type RowSortKey = Pick<EventRow, 'endpointId' | 'position' | 'place'>
 
 /** Events of endpoints that wait for another attempt, or are dead. */
 export class WaitingEventStore {
@@ -47,7 +47,7 @@ export class WaitingEventStore {
   }
 
   /** Lists the places of the waiting events of an endpoint in the order of the log. */
-  async listWaiting(db: Queryable, key: EndpointKey): Promise<WaitingPlace[]> {
+  async listWaiting(db: Queryable, key: EndpointKey): Promise<WaitingEvent[]> {
     return db
       .selectFrom('webhook_events')
       .select(camelCase(['position', 'place', 'attempts', 'next_at']))
@@ -61,7 +61,7 @@ export class WaitingEventStore {
   }
 
   /** Lists the places of dead events after a position. */
-  async listDead(db: Queryable, key: EndpointKey, after: number): Promise<EventPlace[]> {
+  async listDead(db: Queryable, key: EndpointKey, after: number): Promise<EventPosition[]> {
     return db
       .selectFrom('webhook_events')
       .select(['position', 'place'])
@@ -72,7 +72,7 @@ export class WaitingEventStore {
       .execute()
   }
 
-  async find(db: Queryable, key: EndpointKey, place: EventPlace): Promise<StoredEvent | null> {
+  async find(db: Queryable, key: EndpointKey, place: EventPosition): Promise<StoredEvent | null> {
     const row = await db
       .selectFrom('webhook_events')
       .select(camelCase(webhookEventsTable))
@@ -87,7 +87,7 @@ export class WaitingEventStore {
   async update(
     tx: StatementTx,
     key: EndpointKey,
-    { position, place }: EventPlace,
+    { position, place }: EventPosition,
     attempt: FailedAttempt,
   ): Promise<void> {
     await tx
@@ -112,7 +112,11 @@ export class WaitingEventStore {
       .execute()
   }
 
-  async remove(tx: StatementTx, key: EndpointKey, { position, place }: EventPlace): Promise<void> {
+  async remove(
+    tx: StatementTx,
+    key: EndpointKey,
+    { position, place }: EventPosition,
+  ): Promise<void> {
     await tx
       .deleteFrom('webhook_events')
       .where('app_id', '=', key.appId)
@@ -216,7 +220,7 @@ export class WaitingEventStore {
     change: (event: Event) => EventPayloads[ActorEventKind] | null,
     signal: AbortSignal,
   ): Promise<void> {
-    let after: RowPlace = { endpointId: 0, position: 0, place: 0 }
+    let after: RowSortKey = { endpointId: 0, position: 0, place: 0 }
     while (!signal.aborted) {
       const rows = await this.#listOfKinds(appId, kinds, after)
       const last = rows.at(-1)
@@ -240,7 +244,7 @@ export class WaitingEventStore {
     }
   }
 
-  #listOfKinds(appId: string, kinds: readonly ActorEventKind[], after: RowPlace) {
+  #listOfKinds(appId: string, kinds: readonly ActorEventKind[], after: RowSortKey) {
     const { endpointId, position, place } = after
     return this.database.read((db) =>
       db

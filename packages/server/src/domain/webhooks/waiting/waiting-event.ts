@@ -2,10 +2,10 @@ import type { LoggedEvent } from '../../events/logged-event.js'
 import type { EndpointKey } from '../endpoints/endpoint-model.js'
 
 /** The place of an event in the log, which identifies it. */
-export type EventPlace = Pick<LoggedEvent, 'position' | 'place'>
+export type EventPosition = Pick<LoggedEvent, 'position' | 'place'>
 
 /** An event that waits in the database for another attempt; its content is read at the attempt. */
-export interface WaitingPlace extends EventPlace {
+export interface WaitingEvent extends EventPosition {
   readonly key: string
   /** Attempts that were not forced; 0: it joined an earlier event of its key. */
   readonly attempts: number
@@ -26,7 +26,7 @@ export interface RetryAfter {
 }
 
 /** A failed attempt for one event, as its row has it. */
-export interface FailedAttempt extends Pick<WaitingPlace, 'attempts' | 'nextAt' | 'retryAfter'> {
+export interface FailedAttempt extends Pick<WaitingEvent, 'attempts' | 'nextAt' | 'retryAfter'> {
   /** True: there is no further attempt. */
   readonly isDead: boolean
   /** 0 = no answer. */
@@ -55,12 +55,12 @@ export interface StoredEvent extends EndpointKey, Omit<LoggedEvent, 'appId' | 'p
 /** Waiting events of an endpoint, at most. */
 export const maxWaiting = 10_000
 /** Places among them that new events leave to a replay. */
-export const replayPlaces = 2_000
+export const rowsForReplay = 2_000
 
 /** Returns the place of an event that waits after an attempt. */
-export function waitingPlace(
-  { key, position, place }: EventPlace & { readonly key: string },
+export function waitingEvent(
+  { key, position, place }: EventPosition & { readonly key: string },
   { attempts, nextAt, retryAfter }: FailedAttempt,
-): WaitingPlace {
+): WaitingEvent {
   return { key, position, place, attempts, nextAt, retryAfter }
 }

@@ -19,7 +19,7 @@ const places: Readonly<Record<PushChannel, string>> = {
  * @param certificate with which the message was sent; undefined: it was removed since, or none
  * @returns null when the message has no place for `ext`
  */
-export function extPlace(
+export function extLocation(
   channel: PushChannel,
   kind: PushNotification['kind'],
   certificate: Pick<GatewayCertificate, 'apiVersion' | 'pushType'> = {},

@@ -30,7 +30,7 @@ const maxUsers = 50_000
  * D2), so that a crowd of networks delays another one but never shuts it out. A network that had
  * its turn may try again for the rest of its minute.
  */
-export class LoginTurns {
+export class NewNetworkLimiter {
   /** By user: networks with the time of their turn. */
   readonly #turns = boundedCache<string, Map<string, number>>(maxUsers)
   readonly #waiting = new Map<string, Waiting[]>()
