@@ -35,8 +35,8 @@ export function comparePositions(a: EventPosition, b: EventPosition): number {
 }
 
 /**
- * Ordered queues of events. A queue is busy while a request has events of it. Events that come while others of
- * their key wait in the database have to join them there.
+ * Ordered queues of events. A queue is busy while a request has events of it. Events that come
+ * while others of their key wait in the database have to join them there.
  */
 export class OrderedQueues {
   readonly #queues = new Map<string, KeyQueue>()

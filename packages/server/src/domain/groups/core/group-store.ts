@@ -14,7 +14,7 @@ import type { Group, GroupKey, GroupList } from './group-model.js'
 
 type GroupRow = TableRow<typeof groupsTable>
 
-export type GroupChanges = Omit<
+type GroupChanges = Omit<
   Updateable<Schema['groups']>,
   'app_id' | 'group_id' | (typeof countColumns)[GroupCount]
 >

@@ -7,7 +7,10 @@ import {
   type EventPayloads,
 } from '@hermod/protocol/events'
 
-/** Kinds of events that may contain personal texts. All other texts in groups belong to the group, as messages do. */
+/**
+ * Kinds of events that may contain personal texts. All other texts in groups belong to the group,
+ * as messages do.
+ */
 export const personalTextKinds = committedKinds.filter(
   (kind): kind is ActorEventKind => eventDefinition(kind).personalTexts !== undefined,
 )
