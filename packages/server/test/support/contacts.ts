@@ -19,12 +19,23 @@ export interface Person {
 /** A mobile number that no other user has. */
 export const mobileOf = (userId: unknown): string => `+49${String(userId).slice(-13)}`
 
+/** As many elements as the number says; any number of them where it is no literal. */
+export type Tuple<
+  Element,
+  Count extends number,
+  Found extends Element[] = [],
+> = number extends Count
+  ? Element[]
+  : Found['length'] extends Count
+    ? Found
+    : Tuple<Element, Count, [...Found, Element]>
+
 let batches = 0
 
-export async function registerPeople(
+export async function registerPeople<Count extends number>(
   server: Pick<TestServer, 'api'>,
-  count: number,
-): Promise<Person[]> {
+  count: Count,
+): Promise<Tuple<Person, Count>> {
   const batch = ++batches
   const names = Array.from({ length: count }, (_, index) => `person_${batch}_${index}`)
   const accounts = await server.api.addUsers(names)
@@ -32,7 +43,7 @@ export async function registerPeople(
     id,
     username,
     api: server.api.admin({ userId: id }),
-  }))
+  })) as Tuple<Person, Count>
 }
 
 /** People whom nobody has had to do with; registered many at a time, because one by one takes long. */
@@ -44,10 +55,10 @@ export class PeoplePool {
     private readonly batch: number,
   ) {}
 
-  async take(count: number): Promise<Person[]> {
+  async take<Count extends number>(count: Count): Promise<Tuple<Person, Count>> {
     if (this.#people.length < count)
-      this.#people = await registerPeople(this.server, Math.max(count, this.batch))
-    return this.#people.splice(0, count)
+      this.#people = await registerPeople(this.server, Math.max(count, this.batch) as number)
+    return this.#people.splice(0, count) as Tuple<Person, Count>
   }
 }
 

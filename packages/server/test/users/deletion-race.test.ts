@@ -173,7 +173,7 @@ for (const backend of parallelBackend('durable')) {
     }
 
     async function aUser(): Promise<Person> {
-      const [user] = (await people.take(1)) as [Person]
+      const [user] = await people.take(1)
       await user.api.succeed('POST', '/user/sounds', { query: { value: true } })
       return user
     }
@@ -184,7 +184,7 @@ for (const backend of parallelBackend('durable')) {
         let code = answerCode.ok
         for (let attempt = 0; attempt < 20 && code === answerCode.ok; attempt++) {
           const user = await aUser()
-          const [peer] = (await people.take(1)) as [Person]
+          const [peer] = await people.take(1)
           const answered = `${user.id} before`
           await sendText(user.api, peer.id, answered)
           const late = `${user.id} late`
@@ -203,7 +203,7 @@ for (const backend of parallelBackend('durable')) {
     it('sends begin no conversation with a user who is deleted meanwhile', async () => {
       for (const isSender of [true, false]) {
         const user = await aUser()
-        const [peer] = (await people.take(1)) as [Person]
+        const [peer] = await people.take(1)
         const late = `${user.id} late`
         const [answer] = await deleteBefore(user, () => [
           isSender ? send(user.id, [peer.id], late) : send(peer.id, [user.id], late),
@@ -219,7 +219,7 @@ for (const backend of parallelBackend('durable')) {
 
     it('sends are not stored in a group that the deletion has taken the sender out of', async () => {
       const user = await aUser()
-      const [owner] = (await people.take(1)) as [Person]
+      const [owner] = await people.take(1)
       const group = await aGroup(owner, { members: [user] })
       await sendText(user.api, group, `${user.id} before`, { type: 2 })
       const late = `${user.id} late`
@@ -232,7 +232,7 @@ for (const backend of parallelBackend('durable')) {
 
     it('sends reach the other targets, and keep nobody else’s from being stored', async () => {
       const user = await aUser()
-      const [peer, known, stranger] = (await people.take(3)) as [Person, Person, Person]
+      const [peer, known, stranger] = await people.take(3)
       await sendText(peer.api, user.id, 'known')
       const [toSome, toOthers] = await deleteBefore(user, () => [
         send(peer.id, [known.id, user.id, stranger.id], `${user.id} to some`),
@@ -276,7 +276,7 @@ for (const backend of parallelBackend('durable')) {
         })
 
         it('for the user, and begin a conversation', async () => {
-          const [user, fresh] = (await people.take(2)) as [Person, Person]
+          const [user, fresh] = await people.take(2)
           const lock = `select 1 from users where user_id = ${user.id} for no key update`
           await sendWhileWaiting(user, [fresh], lock)
         })
@@ -286,7 +286,7 @@ for (const backend of parallelBackend('durable')) {
       for (let round = 0; round < rounds; round++) {
         const user = await aUser()
         const others = await people.take(8)
-        const [friend, other] = others as [Person, Person]
+        const [friend, other] = others
         const group = await aGroup(friend, { members: [user] })
         await sendText(friend.api, user.id, 'hello')
         const sent: Sent[] = []
@@ -395,7 +395,7 @@ for (const backend of parallelBackend('durable')) {
         // What else is under way may let the call come before the deletion.
         let code = answerCode.ok
         for (let attempt = 0; attempt < 20 && code === answerCode.ok; attempt++) {
-          const sight = await prepare(await aUser(), ...((await people.take(1)) as [Person]))
+          const sight = await prepare(await aUser(), ...(await people.take(1)))
           const caller = await callerOf(sight.user)
           const before = await stateOf(sight)
           const [answer] = await deleteBefore(sight.user, () => [change(caller, sight)])
@@ -409,7 +409,7 @@ for (const backend of parallelBackend('durable')) {
 
     it('edits that come while the deletion waits for one that came before it do not go before it', async () => {
       const user = await aUser()
-      const [before, after] = (await people.take(2)) as [Person, Person]
+      const [before, after] = await people.take(2)
       const sights = [await ofGroup(user, before), await ofGroup(user, after)] as const
       const text = (mark: string) => ({ type: 2, content: mark })
       const append = ({ place: peer, message }: Sight, mark: string) =>
@@ -451,7 +451,7 @@ for (const backend of parallelBackend('durable')) {
 
     it('edits of what a deleted user has got go on', async () => {
       const user = await aUser()
-      const [peer] = (await people.take(1)) as [Person]
+      const [peer] = await people.take(1)
       const { message } = await ofUsers(peer, user)
       const [answer] = await deleteBefore(user, () => [
         operate(elsewhere(peer.id), 'append', { peer: user.id, message, content: '!' }),
@@ -478,7 +478,7 @@ for (const backend of parallelBackend('durable')) {
         for (const isEverything of [false, true]) {
           let isMoved = true
           for (let attempt = 0; attempt < 20 && isMoved; attempt++) {
-            const sight = await prepare(await aUser(), ...((await people.take(1)) as [Person]))
+            const sight = await prepare(await aUser(), ...(await people.take(1)))
             const caller = await own(sight.user)
             const query = isEverything ? {} : { conversation_id: sight.place }
             const before = await readingsOf(sight)
@@ -495,7 +495,7 @@ for (const backend of parallelBackend('durable')) {
         const user = await aUser()
         const sights: Sight[] = []
         for (const prepare of Object.values(places))
-          sights.push(await prepare(user, ...((await people.take(1)) as [Person])))
+          sights.push(await prepare(user, ...(await people.take(1))))
         const appended = sights.map(() => new Set<string>())
         let number = 0
         let deletedAt = Number.POSITIVE_INFINITY

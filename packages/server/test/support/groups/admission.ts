@@ -2,7 +2,7 @@
 import type { Answer, Api } from '@hermod/testkit'
 import { expect } from 'vitest'
 import { answerCode } from '../answer-codes.js'
-import { changeSettings, PeoplePool, type Person } from '../contacts.js'
+import { changeSettings, PeoplePool, type Person, type Tuple } from '../contacts.js'
 import type { InProcessServer } from '../in-process-server.js'
 import {
   aGroup,
@@ -42,12 +42,7 @@ export class Admission {
 
   /** Takes new users for the next test. */
   async begin(): Promise<AdmissionCast> {
-    const [owner, helper, member, guest] = (await this.people(4)) as [
-      Person,
-      Person,
-      Person,
-      Person,
-    ]
+    const [owner, helper, member, guest] = await this.people(4)
     this.#cast = { owner, helper, member, guest }
     return this.#cast
   }
@@ -57,12 +52,14 @@ export class Admission {
     return this.#cast.owner.api
   }
 
-  people = (count: number): Promise<Person[]> => this.#pool.take(count)
+  people = <Count extends number>(count: Count): Promise<Tuple<Person, Count>> =>
+    this.#pool.take(count)
 
   /** People who want to be asked before they are in a group. */
-  cautiousPeople = async (count: number): Promise<Person[]> => {
+  cautiousPeople = async <Count extends number>(count: Count): Promise<Tuple<Person, Count>> => {
     const found = await this.people(count)
-    for (const person of found) await changeSettings(person, { group_confirm: true })
+    for (const person of found as readonly Person[])
+      await changeSettings(person, { group_confirm: true })
     return found
   }
 

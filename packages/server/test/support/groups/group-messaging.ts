@@ -1,6 +1,6 @@
 /** How tests send to groups, and what they find about it beside the answers. */
 import type { Answer, Api, Json, Session } from '@hermod/testkit'
-import { registerPeople } from '../contacts.js'
+import { type Person, registerPeople, type Tuple } from '../contacts.js'
 import type { Sql } from '../database/sql.js'
 import { operate, type operationTypes } from '../messaging/message-operations.js'
 import { type SendExtras, textTo } from '../messaging/messaging.js'
@@ -10,8 +10,11 @@ import type { TestServer } from '../watched-server.js'
 /** A user who calls with an own token. */
 export type Speaker = Pick<Session, 'id' | 'api'>
 
-export async function speakers(server: TestServer, count: number): Promise<Speaker[]> {
-  const people = await registerPeople(server, count)
+export async function speakers<Count extends number>(
+  server: TestServer,
+  count: Count,
+): Promise<Tuple<Speaker, Count>> {
+  const people: readonly Person[] = await registerPeople(server, count)
   return Promise.all(
     people.map(async ({ id }) => {
       const { data } = await server.api.succeed('POST', '/token/id', {
@@ -19,7 +22,7 @@ export async function speakers(server: TestServer, count: number): Promise<Speak
       })
       return { id, api: server.api.as(data.token) }
     }),
-  )
+  ) as Promise<Tuple<Speaker, Count>>
 }
 
 export function textToGroups(
