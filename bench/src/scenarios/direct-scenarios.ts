@@ -74,6 +74,40 @@ const history: Scenario = {
   },
 }
 
+/** Every message moves the sender's position, and every acknowledgement that of the receiver. */
+const acknowledge: Scenario = {
+  name: 'acknowledge',
+  what: 'POST /message/send to one user by everybody, then GET /message/ack by the receivers, in turn',
+  connections,
+  needsConversations: true,
+  targets: {},
+  prepare: async ({ appId, users }) => {
+    const receiverOf = (index: number) => users[(index + 1) % users.length] as Session
+    const sends = users.map((user, index) =>
+      postRequest(
+        '/message/send',
+        { type: 1, targets: [receiverOf(index).id], content_type: 0, content: 'text' },
+        { appId, user },
+      ),
+    )
+    const acknowledgements = users.map((user, index) =>
+      getRequest(`/message/ack?conversation_id=${user.id}`, { appId, user: receiverOf(index) }),
+    )
+    return cycle([...sends, ...acknowledgements])
+  },
+}
+
+/** The first sync of a device: the heads of all conversations with their newest messages. */
+const sync: Scenario = {
+  name: 'sync',
+  what: 'POST /message/sync of a device that has nothing',
+  connections,
+  needsConversations: true,
+  targets: {},
+  prepare: async ({ appId, users }) =>
+    cycle(users.map((user) => postRequest('/message/sync', { list: true }, { appId, user }))),
+}
+
 function readScenario(name: string, path: string, targets: Scenario['targets'] = {}): Scenario {
   return {
     name,
@@ -107,6 +141,8 @@ export const scenarios: readonly Scenario[] = [
   readScenario('settings', '/user/settings', readTargets),
   readScenario('unread', '/message/unread', readTargets),
   readScenario('conversations', '/message/conversation_list'),
+  sync,
+  acknowledge,
   send,
   start,
   login,

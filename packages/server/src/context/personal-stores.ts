@@ -25,8 +25,7 @@ export function personalStores(stores: Stores): readonly UserRows[] {
     stores.pushPreferences,
     stores.pushBindings,
     stores.loginNetworks,
-    stores.conversations,
-    stores.broadcastPositions,
+    stores.readers,
     stores.settings,
   ]
 }

@@ -8,7 +8,6 @@ import { FileWithdrawalStore } from '../domain/files/file-withdrawal-store.js'
 import { InvitationStore } from '../domain/groups/admission/invitation-store.js'
 import { JoinRequestStore } from '../domain/groups/admission/join-request-store.js'
 import { MemberStore } from '../domain/groups/membership/member-store.js'
-import { MuteGapStore } from '../domain/groups/membership/mute-gap-store.js'
 import { RemovalStore } from '../domain/groups/membership/removal-store.js'
 import { BlockStore } from '../domain/groups/moderation/block-store.js'
 import { LoginNetworkStore } from '../domain/login/login-network-store.js'
@@ -18,7 +17,8 @@ import { PeerKinds } from '../domain/messaging/conversations/peer-kinds.js'
 import { PinStore } from '../domain/messaging/conversations/pin-store.js'
 import { MessageStore } from '../domain/messaging/log/message-store.js'
 import { StoredMessages } from '../domain/messaging/log/stored-messages.js'
-import { BroadcastPositionStore } from '../domain/messaging/positions/broadcast-position-store.js'
+import { MuteGapStore } from '../domain/messaging/readers/mute-gap-store.js'
+import { ReaderStore } from '../domain/messaging/readers/reader-store.js'
 import { DeliveryStore } from '../domain/push/deliveries/delivery-store.js'
 import { PushPreferenceStore } from '../domain/push/preferences/push-preference-store.js'
 import { UserCountStore } from '../domain/users/registration/user-count-store.js'
@@ -48,7 +48,6 @@ export function createStores({
 }) {
   return {
     apps: new AppStore({ apps, adminTokens }),
-    broadcastPositions: new BroadcastPositionStore(database),
     contactRequests: new ContactRequestStore(),
     contacts: new ContactStore(database, { relations, userStates }),
     conversations: new ConversationStore(database),
@@ -69,6 +68,7 @@ export function createStores({
     pushBindings: new PushBindingStore(database),
     pushDeliveries: new DeliveryStore(database),
     pushPreferences: new PushPreferenceStore(),
+    readers: new ReaderStore(database),
     removals: new RemovalStore(database),
     settings: new SettingsStore(database, userStates),
     storedMessages: new StoredMessages(database),

@@ -39,8 +39,7 @@ export interface Schema {
   contact_requests: TableOf<typeof contactRequestsTable>
   pinned_conversations: PinnedConversationsTable
   conversations: ConversationsTable
-  user_conversations: UserConversationsTable
-  broadcast_marks: BroadcastMarksTable
+  readers: ReadersTable
   messages: MessagesTable
   recalled_messages: RecalledMessagesTable
   own_notifications: OwnNotificationsTable
@@ -405,12 +404,8 @@ export const devicesTable = {
 
 /**
  * A conversation is the pair of its parties, the smaller ID first: two users, a user and the system
- * (0), or a user twice. A group is its ID twice. The broadcasts of a sender are a conversation of
- * all users (-1) with the sender; the positions of its readers are in {@link BroadcastMarksTable}.
- *
- * Columns `low_…` belong to the first party, which has the smaller ID, and columns `high_…` to the
- * second one; code says `Party`. In a conversation with oneself both have the same values. Groups
- * use some of them for their furthest readers.
+ * (0), or a user twice. A group is its ID twice, from its creation on. The broadcasts of a sender
+ * are a conversation of all users (-1) with the sender.
  */
 export interface ConversationsTable {
   app_id: string
@@ -435,10 +430,14 @@ export interface ConversationsTable {
   /** The last removed message; it strictly grows. */
   removed_msg_id: Generated<number>
   /**
-   * The furthest reader of a group, at low_read_seq; the furthest of all other members is at
-   * high_read_seq.
+   * The user who is furthest in the conversation: by own messages, and in a group also by reading;
+   * 0 = none, or the system as a party.
    */
-  reader_id: Generated<Int64>
+  furthest_id: Generated<Int64>
+  /** The position of that user. */
+  furthest_seq: Generated<number>
+  /** The position of the furthest of all others, which in a direct conversation is the other party. */
+  others_seq: Generated<number>
   /**
    * Position of the newest recalled message; 0 = none. Above a reader's position it makes unread
    * counts read recalled_messages.
@@ -449,18 +448,6 @@ export interface ConversationsTable {
    * own_notifications.
    */
   last_notified_seq: Generated<number>
-  /** Positions up to this one are not unread for the party: the greater of its read and hidden positions. */
-  low_seen_seq: number
-  high_seen_seq: number
-  /** The party has read everything up to and including this position; sending moves it (rule E5). */
-  low_read_seq: number
-  /** A device of the party has received everything up to and including this position. */
-  low_delivered_seq: number
-  /** Everything up to and including this message is hidden from the party (rule E13). */
-  low_hidden_msg_id: number
-  high_read_seq: number
-  high_delivered_seq: number
-  high_hidden_msg_id: number
   /**
    * The most by which the ID of a message was ahead of its time; less than a second counts as 0.
    * Bounds the search for old messages.
@@ -468,27 +455,46 @@ export interface ConversationsTable {
   ids_ahead_ms: Generated<number>
 }
 
-/** The direct conversations of a user: a row for each party except the system. */
-export interface UserConversationsTable {
+/**
+ * A user as reader of a conversation: a party except the system, or a member of the group. The row
+ * of a reader of broadcasts is inserted when the first of its positions moves: without it nothing
+ * is read, and unread broadcasts begin after `broadcasts_after` of the user.
+ */
+export interface ReadersTable {
   app_id: string
   user_id: Int64
   low_id: Int64
   high_id: Int64
-}
-
-/**
- * The positions of a user in the broadcasts of a sender, as in {@link ConversationsTable}. The row
- * is inserted when the first of them moves: without it nothing is read, and unread broadcasts begin
- * after `broadcasts_after` of the user.
- */
-export interface BroadcastMarksTable {
-  app_id: string
-  user_id: Int64
-  sender_id: Int64
-  seen_seq: number
+  /**
+   * 1 = the user is deleted, so no position moves. The row of a party stays, because the other
+   * party sees what was read.
+   */
+  closed: Generated<number>
+  /**
+   * The last message before the user became a reader. In a group, this message and earlier ones are
+   * visible only with history_visible.
+   */
+  start_msg_id: Generated<number>
+  /** Nothing up to this position is unread: older than the reader, read, or hidden. */
+  seen_seq: Generated<number>
+  /**
+   * Everything up to this position is read. Sending moves it in groups; in direct conversations the
+   * position of the user's newest message is in {@link ConversationsTable}.
+   */
   read_seq: Generated<number>
+  /** The last acknowledged position, up to which a group's receipts were sent. Sending never moves it. */
+  acked_seq: Generated<number>
+  /** A device of the user has received everything up to and including this position. */
   delivered_seq: Generated<number>
+  /** Everything up to and including this message is hidden from the user (rule E13). */
   hidden_msg_id: Generated<number>
+  /**
+   * The end of a group's conversation when msg_mute_mode became 2, after which nothing is unread;
+   * null while it is not 2.
+   */
+  muted_seq: number | null
+  /** The end of the last gap; a gap affects unread counts only above seen_seq. */
+  gaps_end_seq: Generated<number>
 }
 
 /**
@@ -655,7 +661,7 @@ export const groupsTable = {
   version: generated(bigint),
 }
 
-/** Members, also those of dissolved groups; the marks are as in {@link ConversationsTable}. */
+/** Members, also those of dissolved groups. */
 export interface GroupMembersTable {
   app_id: string
   group_id: Int64
@@ -668,22 +674,6 @@ export interface GroupMembersTable {
   msg_mute_mode: Generated<number>
   msg_push_mode: Generated<number>
   joined_at: number
-  /** The last message before the member joined; it and earlier ones are visible only with history_visible. */
-  joined_msg_id: Generated<number>
-  /** The position up to which nothing is unread: older than the membership, read, or hidden. */
-  seen_seq: Generated<number>
-  read_seq: Generated<number>
-  /** The position up to which receipts were sent to senders. Sending moves read_seq only. */
-  acked_seq: Generated<number>
-  delivered_seq: Generated<number>
-  hidden_msg_id: Generated<number>
-  /**
-   * The end of the conversation when msg_mute_mode became 2. While it is 2, later messages are not
-   * unread.
-   */
-  muted_seq: Generated<number>
-  /** The end of the last gap; a gap affects unread counts only above seen_seq. */
-  gaps_end_seq: Generated<number>
   /**
    * 1: another user or an Admin token put the member into the group; 0: the user joined, or it is
    * not known (rule F4b).

@@ -15,7 +15,7 @@ import type { Session } from '../sessions/session.js'
 import { AppDelivery, type AppSource, type DeliveryObserver } from './app-delivery.js'
 import type { Delivery, DeliveryListener, SyncState } from './delivery.js'
 import type { Timers } from './outbox-follower.js'
-import type { ReaderStore } from './receivers/reader-store.js'
+import type { MembershipStore } from './receivers/membership-store.js'
 import type { TransientDelivery } from './transient-delivery.js'
 import { type FanOutObserver, FanOuts } from './writing/fan-outs.js'
 import { emptyFrame, encodeEvent } from './writing/frames.js'
@@ -27,7 +27,7 @@ export interface NodeDeliveryOptions {
   readonly sessions: SessionRegistry
   readonly outbox: OutboxStore
   readonly messages: MessageReader
-  readonly readers: ReaderStore
+  readonly readers: MembershipStore
   readonly observer: DeliveryObserver & FanOutObserver
   /** Milliseconds since 1970. */
   now(): number

@@ -34,6 +34,11 @@ async function joinGroups({ server, sql }: WatchedServer, users: readonly Sessio
   for (const { id } of users)
     await sql.run(`insert into group_members (app_id, group_id, user_id, joined_at)
       ${numbers} select '${server.appId}', i, ${id}, 1 from n`)
+  await sql.run(`insert into conversations (app_id, low_id, high_id, seq, last_msg_id, created_at, last_recalled_seq)
+    ${numbers} select '${server.appId}', i, i, 0, 0, 0, 0 from n`)
+  for (const { id } of users)
+    await sql.run(`insert into readers (app_id, user_id, low_id, high_id)
+      ${numbers} select '${server.appId}', ${id}, i, i from n`)
 }
 
 // The service charges rows in one way, whatever the database is.

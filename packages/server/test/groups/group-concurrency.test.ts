@@ -92,6 +92,8 @@ for (const backend of parallelBackend('durable')) {
       const found = await new GroupWatch(server).faults([group], [owner, bob])
       for (const table of ['groups', 'group_members', 'group_blocks'])
         await server.sql.run(`delete from ${table} where group_id = ${group}`)
+      for (const table of ['conversations', 'readers'])
+        await server.sql.run(`delete from ${table} where low_id = ${group}`)
       expect(found.join('\n')).toContain(what)
     })
 

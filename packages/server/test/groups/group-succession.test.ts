@@ -334,6 +334,10 @@ describe.each(anyBackend())('groups of deleted users on $name', (backend) => {
     await sql(
       `insert into group_members (app_id, group_id, user_id, role, joined_at) values ${members.join(', ')}`,
     )
+    await sql(`insert into conversations (app_id, low_id, high_id, seq, last_msg_id, created_at, last_recalled_seq)
+      select app_id, group_id, group_id, 0, 0, 0, 0 from groups where group_id in (${ids.join(', ')})`)
+    await sql(`insert into readers (app_id, user_id, low_id, high_id)
+      select app_id, user_id, group_id, group_id from group_members where group_id in (${ids.join(', ')})`)
     expect(await remove(owner)).toMatchObject({ code: succeeded })
     const { data: joined } = await heir.api.succeed('GET', '/group/user_joined')
     expect(joined).toHaveLength(Math.ceil(many / 2))

@@ -94,13 +94,7 @@ for (const backend of anyBackend()) {
 
       it('costs the same rows whatever the number of users', async () => {
         const rowsOf = async () => {
-          const tables = [
-            'messages',
-            'conversations',
-            'user_conversations',
-            'broadcast_marks',
-            'outbox',
-          ]
+          const tables = ['messages', 'conversations', 'readers', 'outbox']
           const counts: number[] = []
           for (const table of tables) {
             const [row] = await query(
@@ -114,7 +108,7 @@ for (const backend of anyBackend()) {
         const before = await rowsOf()
         expect(await broadcast(admin, 'hello')).toBe(63)
         const after = await rowsOf()
-        expect(after.map((count, index) => count - (before[index] ?? 0))).toEqual([1, 1, 0, 0, 1])
+        expect(after.map((count, index) => count - (before[index] ?? 0))).toEqual([1, 1, 0, 1])
       })
 
       it('comes from the user of the header, or of from_user_id', async () => {
@@ -556,7 +550,7 @@ for (const backend of anyBackend()) {
         expect(await unreadCounts(alice.api)).toEqual({})
         expect(await unreadCounts(bob.api)).toEqual({ [system]: 1 })
         const [row] = await query(
-          `select count(*) as count from broadcast_marks where app_id = '${appId}'`,
+          `select count(*) as count from readers where low_id = -1 and app_id = '${appId}'`,
         )
         expect(Number(row?.count)).toBe(1)
       })
@@ -774,13 +768,15 @@ for (const backend of anyBackend()) {
     })
 
     describe('when users are deleted', () => {
-      it('their marks go, and what they have sent stays', async () => {
+      it('their positions go, and what they have sent stays', async () => {
         await broadcast(admin, 'one', { from_user_id: bot.id })
         await acknowledge(alice.api, { peer: bot.id })
         await deleteConversation(bob.api, bot.id)
         await remove(alice)
         await remove(bot)
-        const rows = await query(`select user_id from broadcast_marks where app_id = '${appId}'`)
+        const rows = await query(
+          `select user_id from readers where low_id = -1 and app_id = '${appId}'`,
+        )
         expect(rows.map(({ user_id }) => Number(user_id))).toEqual([bob.id])
         const carol = await addUser('carol')
         expect(await contents(carol.api, bot.id)).toEqual([])
@@ -803,7 +799,9 @@ for (const backend of anyBackend()) {
           ]),
         )
         expect(await integrityFaults(server)).toEqual([])
-        const rows = await query(`select user_id from broadcast_marks where app_id = '${appId}'`)
+        const rows = await query(
+          `select user_id from readers where low_id = -1 and app_id = '${appId}'`,
+        )
         expect(rows).toEqual([])
       })
 

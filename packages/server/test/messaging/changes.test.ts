@@ -421,7 +421,7 @@ for (const backend of testBackends()) {
       )
       await sql.run(
         `update conversations set seq = ${count + 1}, alterations = ${count}, last_msg_id = ${message + count * 4096},
-          low_read_seq = ${count + 1}, high_read_seq = ${count + 1}, low_seen_seq = ${count + 1}, high_seen_seq = ${count + 1} where ${conversation}`,
+          furthest_seq = ${count + 1} where ${conversation}`,
       )
       await sql.run(`update messages set edited_at = 1 where ${conversation} and seq <= ${count}`)
       await sql.run(

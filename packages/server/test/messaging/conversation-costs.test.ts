@@ -29,7 +29,7 @@ for (const backend of anyBackend()) {
     /** Entries of the list; that nothing was written in them makes no difference for a walk. */
     async function aUser(): Promise<Session> {
       const user = await server.api.newSession()
-      await server.sql.run(`insert into user_conversations (app_id, user_id, low_id, high_id)
+      await server.sql.run(`insert into readers (app_id, user_id, low_id, high_id)
         with recursive n(i) as (select 1 union all select i + 1 from n where i < ${conversations})
         select '${server.appId}', ${user.id}, i, ${user.id} from n`)
       return user

@@ -24,12 +24,11 @@ for (const backend of anyBackend()) {
       user = person?.id ?? 0
       const numbers = `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${conversations})`
       await server.sql.run(
-        `insert into user_conversations (app_id, user_id, low_id, high_id) ${numbers} select 'test', ${user}, i, ${user} from n`,
+        `insert into readers (app_id, user_id, low_id, high_id) ${numbers} select 'test', ${user}, i, ${user} from n`,
       )
       await server.sql.run(
-        `insert into conversations (app_id, low_id, high_id, seq, last_msg_id, created_at, last_recalled_seq, low_seen_seq, high_seen_seq,
-          low_read_seq, low_delivered_seq, low_hidden_msg_id, high_read_seq, high_delivered_seq, high_hidden_msg_id)
-          ${numbers} select 'test', i, ${user}, 1, i * 4096, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0 from n`,
+        `insert into conversations (app_id, low_id, high_id, seq, last_msg_id, created_at, last_recalled_seq, furthest_id, furthest_seq)
+          ${numbers} select 'test', i, ${user}, 1, i * 4096, 0, 0, i, 1 from n`,
       )
       await server.sql.run('analyze')
     })

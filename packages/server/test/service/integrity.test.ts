@@ -184,7 +184,20 @@ for (const backend of testBackends()) {
       const pair = `${Math.min(alice, bob)}/${Math.max(alice, bob)}`
       const [low, high] = [Math.min(alice, bob), Math.max(alice, bob)].map((id) => id.toString(36))
       const firstRange = `(select min(position) from outbox where payload like '${low}.${high}.%')`
-      const sideOf = (userId: number) => (userId === Math.min(alice, bob) ? 'low' : 'high')
+      const changed = (
+        userId: number,
+        column: string,
+        [wrong, right]: readonly [number, number],
+      ) => {
+        const set = (value: number) =>
+          `update readers set ${column} = ${value} where user_id = ${userId} and ${conversation}`
+        return {
+          plant: [set(wrong)],
+          repair: [set(right)],
+          check: 'reader_positions',
+          subject: `${userId} in ${pair}`,
+        }
+      }
       return [
         {
           name: 'a hole in the outbox',
@@ -322,15 +335,8 @@ for (const backend of testBackends()) {
           subject: pair,
         },
         {
-          name: 'a delivered mark beyond the end',
-          plant: [
-            `update conversations set ${sideOf(bob)}_delivered_seq = 100 where ${conversation}`,
-          ],
-          repair: [
-            `update conversations set ${sideOf(bob)}_delivered_seq = 0 where ${conversation}`,
-          ],
-          check: 'conversation_marks',
-          subject: `${bob} in ${pair}`,
+          name: 'a delivered position beyond the end',
+          ...changed(bob, 'delivered_seq', [100, 0]),
         },
         {
           name: 'messages without their conversation',
@@ -338,39 +344,24 @@ for (const backend of testBackends()) {
           check: 'message_conversation',
           subject: pair,
         },
+        { name: 'a read position beyond the end', ...changed(bob, 'read_seq', [100, 0]) },
         {
-          name: 'a read mark beyond the end',
-          plant: [
-            `update conversations set ${sideOf(bob)}_read_seq = ${sideOf(bob)}_read_seq + 100 where ${conversation}`,
-          ],
+          name: 'a position before the message that its owner sent',
+          plant: [`update conversations set furthest_seq = furthest_seq - 1 where ${conversation}`],
           repair: [
-            `update conversations set ${sideOf(bob)}_read_seq = ${sideOf(bob)}_read_seq - 100 where ${conversation}`,
+            `update conversations set furthest_seq = furthest_seq + 1 where ${conversation}`,
           ],
-          check: 'conversation_marks',
-          subject: `${bob} in ${pair}`,
-        },
-        {
-          name: 'a read mark before the message that its owner sent',
-          plant: [`update conversations set ${sideOf(alice)}_read_seq = 2 where ${conversation}`],
-          repair: [`update conversations set ${sideOf(alice)}_read_seq = 6 where ${conversation}`],
-          check: 'sender_mark',
-          subject: `${alice} in ${pair}`,
+          check: 'furthest_readers',
+          subject: pair,
         },
         {
           name: 'messages hidden that are not there yet',
-          plant: [
-            `update conversations set ${sideOf(alice)}_hidden_msg_id = ${(ids[5] as number) + 1} where ${conversation}`,
-          ],
-          repair: [
-            `update conversations set ${sideOf(alice)}_hidden_msg_id = 0 where ${conversation}`,
-          ],
-          check: 'conversation_marks',
-          subject: `${alice} in ${pair}`,
+          ...changed(alice, 'hidden_msg_id', [(ids[5] as number) + 1, 0]),
         },
         {
           name: 'a party whose row is gone',
-          ...moved('user_conversations', `user_id = ${bob} and ${conversation}`),
-          check: 'conversation_lists',
+          ...moved('readers', `user_id = ${bob} and ${conversation}`),
+          check: 'party_reader',
           subject: `${bob} in ${pair}`,
         },
         {
@@ -555,13 +546,13 @@ for (const backend of testBackends()) {
           check: 'log_start',
           subject,
         },
-        ...(['closed_conversation', 'list_conversation'] as const).map(
+        ...(['closed_conversation', 'reader_owner'] as const).map(
           (check): Fault => ({
             name: `${check} of a deleted user`,
             plant: [`update users set deleted_at = 1 where user_id = ${bob}`],
             repair: [`update users set deleted_at = null where user_id = ${bob}`],
             check,
-            subject: check === 'list_conversation' ? `${bob}` : subject,
+            subject: check === 'reader_owner' ? `${bob} in ${subject}` : subject,
           }),
         ),
       ]
@@ -572,7 +563,7 @@ for (const backend of testBackends()) {
         plant: [`update ${table} set ${set} where ${where}`],
         repair: [`update ${table} set ${back} where ${where}`],
       })
-      const marks = `user_id = ${bob}`
+      const reader = `user_id = ${bob} and low_id = -1`
       return [
         {
           name: 'a count of users that is too great',
@@ -632,15 +623,15 @@ for (const backend of testBackends()) {
         },
         {
           name: 'a reader beyond the end of the broadcasts',
-          ...change('broadcast_marks', 'seen_seq = 2', 'seen_seq = 1', marks),
-          check: 'broadcast_marks',
-          subject: `${bob} with 0`,
+          ...change('readers', 'seen_seq = 2', 'seen_seq = 1', reader),
+          check: 'reader_positions',
+          subject: `${bob} in -1/0`,
         },
         {
           name: 'a reader of broadcasts of nobody',
-          ...change('broadcast_marks', 'sender_id = 5', 'sender_id = 0', marks),
-          check: 'broadcast_marks',
-          subject: `${bob} with 5`,
+          ...change('readers', 'high_id = 5', 'high_id = 0', reader),
+          check: 'reader_positions',
+          subject: `${bob} in -1/5`,
         },
         {
           name: 'broadcasts that end later than their log',
@@ -670,6 +661,17 @@ for (const backend of testBackends()) {
       const inGroup = (userId: number) => `${userId} in ${group}`
       const mark = (column: string, values: readonly [number, number]) =>
         changed('group_members', `user_id = ${bob}`, column, values)
+      /** Changes the reader of the group's conversation. */
+      const position = (
+        column: string,
+        [wrong, right]: readonly [number | null, number | null],
+        userId = bob,
+      ) => {
+        const set = (value: number | null) =>
+          `update readers set ${column} = ${value} where user_id = ${userId} and low_id = ${group}`
+        return { plant: [set(wrong)], repair: [set(right)] }
+      }
+      const readerIn = (userId: number) => `${userId} in ${group}/${group}`
       const gap = (column: string, values: readonly [number, number]) =>
         changed('group_mute_gaps', `user_id = ${bob}`, column, values)
       const anotherGap = `insert into group_mute_gaps (app_id, group_id, user_id, to_seq, from_seq) values ('test', ${group}, ${bob}, 1, 0)`
@@ -693,8 +695,8 @@ for (const backend of testBackends()) {
         return {
           plant: [set(values[0])],
           repair: [set(values[1])],
-          check: 'group_reads',
-          subject: `${group}`,
+          check: 'furthest_readers',
+          subject: `${group}/${group}`,
         }
       }
       return [
@@ -835,26 +837,26 @@ for (const backend of testBackends()) {
         },
         ...(
           [
-            ['seen beyond the end', mark('seen_seq', [4, 2])],
-            ['read beyond what is seen', mark('read_seq', [3, 2])],
-            ['read to before the beginning', mark('read_seq', [-1, 2])],
-            ['acknowledged what is not read', mark('acked_seq', [3, 2])],
-            ['acknowledged to before the beginning', mark('acked_seq', [-1, 2])],
-            ['got beyond the end', mark('delivered_seq', [4, 0])],
-            ['got to before the beginning', mark('delivered_seq', [-1, 0])],
-            ['hidden beyond the end', mark('hidden_msg_id', [2 ** 52, 0])],
-            ['joined beyond the end', mark('joined_msg_id', [2 ** 52, 0])],
-            ['received nothing from beyond the end on', mark('muted_seq', [4, 1])],
-            ['received nothing from before the beginning on', mark('muted_seq', [-1, 1])],
-            ['not received what is beyond the end', mark('gaps_end_seq', [4, 2])],
-            ['not received what is before the beginning', mark('gaps_end_seq', [-1, 2])],
+            ['seen beyond the end', position('seen_seq', [4, 2])],
+            ['read beyond what is seen', position('read_seq', [3, 2])],
+            ['read to before the beginning', position('read_seq', [-1, 2])],
+            ['acknowledged what is not read', position('acked_seq', [3, 2])],
+            ['acknowledged to before the beginning', position('acked_seq', [-1, 2])],
+            ['got beyond the end', position('delivered_seq', [4, 0])],
+            ['got to before the beginning', position('delivered_seq', [-1, 0])],
+            ['hidden beyond the end', position('hidden_msg_id', [2 ** 52, 0])],
+            ['joined beyond the end', position('start_msg_id', [2 ** 52, 0])],
+            ['received nothing from beyond the end on', position('muted_seq', [4, null])],
+            ['received nothing from before the beginning on', position('muted_seq', [-1, null])],
+            ['not received what is beyond the end', position('gaps_end_seq', [4, 2])],
+            ['not received what is before the beginning', position('gaps_end_seq', [-1, 2])],
           ] as const
         ).map(
           ([name, change]): Fault => ({
             name: `a member who has ${name}`,
             ...change,
-            check: 'member_marks',
-            subject: inGroup(bob),
+            check: 'reader_positions',
+            subject: readerIn(bob),
           }),
         ),
         ...(
@@ -862,12 +864,15 @@ for (const backend of testBackends()) {
             ['that is empty', gap('from_seq', [2, 1])],
             ['from before the beginning', gap('from_seq', [-1, 1])],
             ['to beyond the end', gap('to_seq', [4, 2])],
-            ['that its member does not know of', mark('gaps_end_seq', [1, 2])],
+            ['that its member does not know of', position('gaps_end_seq', [1, 2])],
             ['in a group that is dissolved', changed('groups', '', 'status', [1, 0])],
-            ['of somebody who is no member', moved('group_members', `user_id = ${bob}`)],
+            [
+              'of somebody who is no member',
+              moved('readers', `user_id = ${bob} and low_id = ${group}`),
+            ],
             [
               'above what a member who receives nothing has received',
-              mark('msg_mute_mode', [2, 0]),
+              position('muted_seq', [1, null]),
             ],
             [
               'that holds the end of another',
@@ -890,15 +895,15 @@ for (const backend of testBackends()) {
         ),
         {
           name: 'a member whose last gap is not there',
-          ...mark('gaps_end_seq', [3, 2]),
+          ...position('gaps_end_seq', [3, 2]),
           check: 'group_mute_gap_end',
           subject: inGroup(bob),
         },
         {
           name: 'a member who has not read an own message',
-          ...changed('group_members', `user_id = ${alice}`, 'read_seq', [2, 3]),
+          ...position('read_seq', [2, 3], alice),
           check: 'member_sends',
-          subject: inGroup(alice),
+          subject: readerIn(alice),
         },
         ...(
           [
@@ -918,25 +923,33 @@ for (const backend of testBackends()) {
         }),
         {
           name: 'a group that is read less far than its members have sent',
-          ...conversation('low_read_seq', [2, 3]),
+          ...conversation('furthest_seq', [2, 3]),
         },
-        { name: 'a group that is read beyond its end', ...conversation('low_read_seq', [4, 3]) },
+        { name: 'a group that is read beyond its end', ...conversation('furthest_seq', [4, 3]) },
         {
           name: 'a group that others have read further than the furthest',
-          ...conversation('high_read_seq', [4, 2]),
+          ...conversation('others_seq', [4, 2]),
         },
         {
-          name: 'a group with the marks of a conversation of two',
-          ...conversation('low_seen_seq', [1, 0]),
-        },
-        {
-          name: 'a group in the list of conversations of a user',
+          name: 'a reader of a group who is no member',
           plant: [
-            `insert into user_conversations (app_id, user_id, low_id, high_id) values ('test', ${alice}, ${group}, ${group})`,
+            `insert into readers (app_id, user_id, low_id, high_id) values ('test', ${carol}, ${group}, ${group})`,
           ],
-          repair: [`delete from user_conversations where low_id = ${group}`],
-          check: 'list_conversation',
-          subject: `${alice}`,
+          repair: [`delete from readers where user_id = ${carol} and low_id = ${group}`],
+          check: 'reader_owner',
+          subject: readerIn(carol),
+        },
+        {
+          name: 'a member who is no reader',
+          ...moved('readers', `user_id = ${bob} and low_id = ${group}`),
+          check: 'member_reader',
+          subject: inGroup(bob),
+        },
+        {
+          name: 'a member who receives against the mode',
+          ...mark('msg_mute_mode', [2, 0]),
+          check: 'member_reader',
+          subject: inGroup(bob),
         },
         {
           name: 'an endpoint that is beyond the outbox',
@@ -1005,7 +1018,7 @@ for (const backend of testBackends()) {
         const kinds = [
           'a conversation that ends later than its log',
           'a missing message in the middle',
-          'a read mark beyond the end',
+          'a read position beyond the end',
           'settings of nobody',
         ]
         const planted = faults().filter(({ name }) => kinds.includes(name))

@@ -105,9 +105,8 @@ for (const backend of parallelBackend('durable')) {
     }
 
     async function nothingIsLeft(userId: number): Promise<void> {
-      expect(await sql.run(`select * from user_conversations where user_id = ${userId}`)).toEqual(
-        [],
-      )
+      const open = `select * from readers where user_id = ${userId} and closed = 0`
+      expect(await sql.run(open)).toEqual([])
       expect(await integrityFaults(first)).toEqual([])
     }
 
@@ -465,10 +464,11 @@ for (const backend of parallelBackend('durable')) {
 
     /** How far a conversation, or a group's, was read, and what the user told of reading. */
     async function readingsOf({ user, peer, place, type }: Sight): Promise<unknown> {
-      const marks = await sql.run(
-        `select low_read_seq, high_read_seq, low_seen_seq, high_seen_seq, low_delivered_seq, high_delivered_seq
-        from conversations where ${whichConversation(type, place, user, peer)}`,
-      )
+      const which = whichConversation(type, place, user, peer)
+      const furthest = `select furthest_id, furthest_seq, others_seq from conversations where ${which}`
+      const party = `user_id = ${user.id} and (low_id = user_id or high_id = user_id)`
+      const positions = `select read_seq, acked_seq, seen_seq, delivered_seq from readers where ${party} and ${which}`
+      const marks = [await sql.run(furthest), await sql.run(positions)]
       const told = await recordedEvents(sql, 'message.')
       return { marks, told: told.filter(({ actor }) => actor === user.id) }
     }

@@ -38,7 +38,6 @@ const password = 'correct horse'
 const fate: Readonly<Record<string, 'erased' | 'emptied' | 'kept' | 'ends' | 'names nobody'>> = {
   admin_tokens: 'names nobody',
   apps: 'names nobody',
-  broadcast_marks: 'erased',
   contact_requests: 'erased',
   contacts: 'erased',
   conversations: 'kept',
@@ -91,13 +90,14 @@ const fate: Readonly<Record<string, 'erased' | 'emptied' | 'kept' | 'ends' | 'na
   // Whom the push was for, for as long as tasks are kept.
   push_tasks: 'ends',
   receipt_requests: 'kept',
+  // Of direct conversations, whose other parties see what was read; all others are erased.
+  readers: 'kept',
   recalled_messages: 'kept',
   sent_transactions: 'ends',
   silent_push_bindings: 'erased',
   user_badges: 'erased',
   // Kinds and IDs of what the user had to read again.
   user_changes: 'ends',
-  user_conversations: 'erased',
   user_counts: 'names nobody',
   user_settings: 'erased',
   // Revoked, so that their holders hear why they stopped working.

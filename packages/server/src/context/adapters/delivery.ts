@@ -3,7 +3,7 @@ import type { Bus } from '../../bus/bus.js'
 import type { Database } from '../../db/database.js'
 import type { Epoch } from '../../db/identity/epoch.js'
 import { NodeDelivery } from '../../delivery/node-delivery.js'
-import { ReaderStore } from '../../delivery/receivers/reader-store.js'
+import { MembershipStore } from '../../delivery/receivers/membership-store.js'
 import type { Clock } from '../../lib/clock.js'
 import type { Logger } from '../../observability/log.js'
 import type { Metrics } from '../../observability/metrics.js'
@@ -36,7 +36,7 @@ export function createDelivery({
     ...{ database, bus, epoch, sessions },
     outbox: stores.outbox,
     messages: stores.storedMessages,
-    readers: new ReaderStore(database),
+    readers: new MembershipStore(database),
     now: () => clock.now(),
     async isRevoked(appId, tokenHash) {
       const token = await database.read((db) => stores.tokens.find(db, appId, tokenHash))

@@ -22,6 +22,7 @@ import { MembershipService } from '../../domain/groups/membership/membership-ser
 import { OwnershipTransfer } from '../../domain/groups/membership/ownership-transfer.js'
 import { EndedBans } from '../../domain/groups/moderation/ended-bans.js'
 import { GroupModerationService } from '../../domain/groups/moderation/group-moderation-service.js'
+import { GroupReaders } from '../../domain/messaging/readers/group-readers.js'
 import { minuteMs } from '../../lib/clock.js'
 import type { SecretKeys } from '../../lib/secrets/secret-keys.js'
 import type { Domain } from '../domain.js'
@@ -35,16 +36,15 @@ export function createGroups(
 ) {
   const {
     contacts,
-    conversations,
     groupBlocks: blocks,
     groupInvitations: invitations,
     joinRequests,
     members,
-    muteGaps,
     pins,
     removals,
     users,
   } = stores
+  const conversations = new GroupReaders(stores)
   const groups = new GroupStore(database, caches.groups)
   const lists = new MemberListStore()
   const events = new GroupEvents({ groups, outbox })
@@ -60,7 +60,6 @@ export function createGroups(
   const memberships = new MembershipService({
     groups,
     members,
-    muteGaps,
     removals,
     blocks,
     admissions,
@@ -116,7 +115,6 @@ export function createGroups(
       access,
       groups,
       members,
-      muteGaps,
       conversations,
       events,
     }),
@@ -125,7 +123,7 @@ export function createGroups(
       database,
       groups,
       members,
-      muteGaps,
+      conversations,
       users,
       apps,
       access,

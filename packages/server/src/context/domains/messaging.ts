@@ -2,7 +2,7 @@ import type { ServerConfig } from '../../config/config.js'
 import type { AppService } from '../../domain/apps/app-service.js'
 import type { MessageRules } from '../../domain/contacts/message-rules.js'
 import { BroadcastSenders } from '../../domain/messaging/conversations/broadcast-senders.js'
-import { ConversationListStore } from '../../domain/messaging/conversations/conversation-list-store.js'
+import { ConversationListStore } from '../../domain/messaging/readers/conversation-list-store.js'
 import { ConversationFinder } from '../../domain/messaging/conversations/conversation-finder.js'
 import { ReadRights } from '../../domain/messaging/conversations/readable-log.js'
 import { PinService } from '../../domain/messaging/conversations/pin-service.js'
@@ -12,7 +12,6 @@ import { MessageOperations } from '../../domain/messaging/operations/message-ope
 import { AcknowledgementService } from '../../domain/messaging/positions/acknowledgement-service.js'
 import { ConversationDeletionService } from '../../domain/messaging/positions/conversation-deletion-service.js'
 import { DeliveryAcknowledgementService } from '../../domain/messaging/positions/delivery-acknowledgement-service.js'
-import { MemberPositionStore } from '../../domain/messaging/positions/member-position-store.js'
 import { PositionWriter } from '../../domain/messaging/positions/position-writer.js'
 import { ReceiptRequestStore } from '../../domain/messaging/positions/receipt-request-store.js'
 import { ChangeService } from '../../domain/messaging/reading/change-service.js'
@@ -64,7 +63,7 @@ export function createMessaging(
 ) {
   const recipientRules = new RecipientRules({ accounts, rules: messageRules, groupRules })
   const { maxMessageBytes, maxTargets, transactionTtlMs } = config.messages
-  const { broadcastPositions, conversations } = stores
+  const { conversations, readers } = stores
   const changeStore = new ChangeStore(database)
   const lists = new ConversationListStore(database)
   const messageLog = new HistoryStore(database)
@@ -98,11 +97,8 @@ export function createMessaging(
   })
   const positions = new PositionWriter({
     database,
-    store: conversations,
-    lists,
-    memberPositions: new MemberPositionStore(database),
+    readers,
     receiptRequests,
-    broadcastPositions,
     broadcastSenders,
     clock,
     maxBatchMoves: config.writer.batchMessages,
@@ -118,7 +114,6 @@ export function createMessaging(
     messageLog,
     positions,
     broadcastSenders,
-    broadcastPositions,
     outbox,
   })
   const messageOperations = new MessageOperations({
@@ -127,7 +122,7 @@ export function createMessaging(
     conversationStore: conversations,
     changes: changeStore,
     messageLog,
-    broadcastPositions,
+    readers,
     receiptRequests,
     fileWithdrawals: stores.fileWithdrawals,
     finder,
@@ -184,8 +179,7 @@ export function createMessaging(
       database,
       finder,
       store: conversations,
-      members: stores.members,
-      broadcastPositions,
+      readers,
       outbox,
     }),
     conversationLists: new ConversationListService({

@@ -39,13 +39,12 @@ function roomOf(table: string, { roomForChanges }: SqlDialect): string {
 
 // The column types are read alike by both engines: SQLite takes `bigint` and `smallint` as integers.
 //
-// A conversation's row has the marks of both parties, so that a send, which moves the sender's
-// mark, writes one row and page for both. The marks of a group's members are in their rows; its
-// conversation's row says how far the furthest reader has read (low) and how far anybody else has
-// (high), which is all that the senders are shown. Messages are kept in the order of their key, so
-// that a page of history is a page or two of the database and not one for every message.
-// Transaction IDs come first in the key of their table because clients make them from clocks and
-// counters, so that new ones of all senders end up on few pages; an index for their expiry would
+// A conversation's row has the positions of the newest messages of its senders, so that a send to a
+// direct conversation writes no row of a reader; a send to a group writes that of the sender. Rows of
+// readers are sorted by user, because a list reads all of a user. Messages are kept in the order of
+// their key, so that a page of history is a page or two of the database and not one for every
+// message. Transaction IDs come first in the key of their table because clients make them from clocks
+// and counters, so that new ones of all senders end up on few pages; an index for their expiry would
 // cost every send.
 const rowTables = {
   apps: `
@@ -329,32 +328,26 @@ const clusteredTables = {
     removed_msg_id bigint not null default 0,
     last_recalled_seq bigint not null default 0,
     last_notified_seq bigint not null default 0,
-    reader_id bigint not null default 0,
-    low_seen_seq bigint not null default 0,
-    high_seen_seq bigint not null default 0,
-    low_read_seq bigint not null default 0,
-    low_delivered_seq bigint not null default 0,
-    low_hidden_msg_id bigint not null default 0,
-    high_read_seq bigint not null default 0,
-    high_delivered_seq bigint not null default 0,
-    high_hidden_msg_id bigint not null default 0,
+    furthest_id bigint not null default 0,
+    furthest_seq bigint not null default 0,
+    others_seq bigint not null default 0,
     ids_ahead_ms bigint not null default 0,
     primary key (app_id, low_id, high_id)`,
-  user_conversations: `
+  readers: `
     app_id text not null,
     user_id bigint not null,
     low_id bigint not null,
     high_id bigint not null,
-    primary key (app_id, user_id, low_id, high_id)`,
-  broadcast_marks: `
-    app_id text not null,
-    user_id bigint not null,
-    sender_id bigint not null,
-    seen_seq bigint not null,
+    closed smallint not null default 0,
+    start_msg_id bigint not null default 0,
+    seen_seq bigint not null default 0,
     read_seq bigint not null default 0,
+    acked_seq bigint not null default 0,
     delivered_seq bigint not null default 0,
     hidden_msg_id bigint not null default 0,
-    primary key (app_id, user_id, sender_id)`,
+    muted_seq bigint,
+    gaps_end_seq bigint not null default 0,
+    primary key (app_id, user_id, low_id, high_id)`,
   messages: `
     app_id text not null,
     low_id bigint not null,
@@ -483,14 +476,6 @@ const clusteredTables = {
     msg_mute_mode smallint not null default 0,
     msg_push_mode smallint not null default 0,
     joined_at bigint not null,
-    joined_msg_id bigint not null default 0,
-    seen_seq bigint not null default 0,
-    read_seq bigint not null default 0,
-    acked_seq bigint not null default 0,
-    delivered_seq bigint not null default 0,
-    hidden_msg_id bigint not null default 0,
-    muted_seq bigint not null default 0,
-    gaps_end_seq bigint not null default 0,
     primary key (app_id, group_id, user_id)`,
   group_mute_gaps: `
     app_id text not null,

@@ -1,7 +1,7 @@
 import { type Int64, memberRole, muteMode } from '@hermod/protocol'
 import type { Event } from '@hermod/protocol/events'
 import type { Session } from '../../sessions/session.js'
-import type { LoadedReader } from './reader-store.js'
+import type { LoadedReader } from './membership-store.js'
 
 interface ConnectedMember {
   role: number

@@ -4,7 +4,7 @@ import { type IntegrityCheck, log } from './integrity-check.js'
 
 const broadcastId = sql.lit(broadcastUserId)
 
-/** Broadcast streams, their readers, and the counts of users (decision page 028). */
+/** Broadcast streams and the counts of users (decision page 028). */
 export const broadcastChecks: readonly IntegrityCheck[] = [
   {
     name: 'user_count',
@@ -39,16 +39,5 @@ export const broadcastChecks: readonly IntegrityCheck[] = [
     faults: sql`select u.app_id, '' || u.user_id as subject, 'names ' || u.broadcasts_after || ' as the broadcast before it, but the last one is ' || coalesce(n.last_broadcast_id, 0) as detail
       from users u left join user_counts n on n.app_id = u.app_id
       where u.broadcasts_after > coalesce(n.last_broadcast_id, 0)`,
-  },
-  {
-    name: 'broadcast_marks',
-    count: sql`select count(*) as count from broadcast_marks`,
-    faults: sql`select b.app_id, b.user_id || ' with ' || b.sender_id as subject,
-        'has read to ' || b.read_seq || ', got to ' || b.delivered_seq || ', seen to ' || b.seen_seq || ' and hidden to message ' || b.hidden_msg_id || ' of broadcasts that end at ' || coalesce(c.seq, 0) || ', or is nobody' as detail
-      from broadcast_marks b
-      left join conversations c on c.app_id = b.app_id and c.low_id = ${broadcastId} and c.high_id = b.sender_id
-      left join users u on u.app_id = b.app_id and u.user_id = b.user_id and u.deleted_at is null
-      where c.seq is null or u.user_id is null or b.read_seq not between 0 and b.seen_seq or b.seen_seq > c.seq
-        or b.delivered_seq not between 0 and c.seq or b.hidden_msg_id not between 0 and c.last_msg_id`,
   },
 ]

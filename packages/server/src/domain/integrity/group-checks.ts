@@ -1,14 +1,14 @@
-import { admissionStatus, groupStatus, memberRole, muteMode } from '@hermod/protocol'
+import { admissionStatus, groupStatus, memberRole } from '@hermod/protocol'
 import { type RawBuilder, sql } from '../../db/kysely.js'
-import { type FaultRow, type IntegrityCheck, log } from './integrity-check.js'
+import type { FaultRow, IntegrityCheck } from './integrity-check.js'
 
 /** A row of a table, joined with its group `g`. */
 const sameGroup = (alias: string) =>
   sql.raw(`g.app_id = ${alias}.app_id and g.group_id = ${alias}.group_id`)
-const sameMember = (a: string, b: string) =>
-  sql.raw(
-    `${a}.app_id = ${b}.app_id and ${a}.group_id = ${b}.group_id and ${a}.user_id = ${b}.user_id`,
-  )
+/** The reader `r` of a group's conversation who has the mute gap `y`. */
+const readerOfGap = sql.raw(
+  'r.app_id = y.app_id and r.user_id = y.user_id and r.low_id = y.group_id and r.high_id = y.group_id',
+)
 const inGroup = (user: string, group: string) => sql.raw(`${user} || ' in ' || ${group}`)
 
 function counted(table: string): RawBuilder<{ count: number | bigint }> {
@@ -132,53 +132,28 @@ export const groupChecks: readonly IntegrityCheck[] = [
       where m.user_id is null`,
   },
   {
-    name: 'member_marks',
-    count: counted('group_members'),
-    faults: sql`select m.app_id, ${inGroup('m.user_id', 'm.group_id')} as subject,
-        'has read to ' || m.read_seq || ', acknowledged to ' || m.acked_seq || ', got to ' || m.delivered_seq || ', seen to ' || m.seen_seq || ', muted at ' || m.muted_seq || ' and last before ' || m.gaps_end_seq || ', hidden to message ' || m.hidden_msg_id || ' and joined at message ' || m.joined_msg_id || ' of a conversation that ends at ' || coalesce(c.seq, 0) as detail
-      from group_members m
-      left join conversations c on c.app_id = m.app_id and c.low_id = m.group_id and c.high_id = m.group_id
-      where m.seen_seq not between m.read_seq and coalesce(c.seq, 0) or m.acked_seq not between 0 and m.read_seq
-        or m.delivered_seq not between 0 and coalesce(c.seq, 0)
-        or m.muted_seq not between 0 and coalesce(c.seq, 0) or m.gaps_end_seq not between 0 and coalesce(c.seq, 0)
-        or m.hidden_msg_id not between 0 and coalesce(c.last_msg_id, 0)
-        or m.joined_msg_id not between 0 and coalesce(c.last_msg_id, 0)`,
-  },
-  {
     name: 'group_mute_gap',
     count: counted('group_mute_gaps'),
     faults: sql`select y.app_id, ${inGroup('y.user_id', 'y.group_id')} as subject,
-        'does not count as unread what is after ' || y.from_seq || ' up to ' || y.to_seq || ', with gaps up to ' || coalesce(m.gaps_end_seq, 0) || ' of a conversation that ends at ' || coalesce(c.seq, 0) as detail
+        'does not count as unread what is after ' || y.from_seq || ' up to ' || y.to_seq || ', with gaps up to ' || coalesce(r.gaps_end_seq, 0) || ' of a conversation that ends at ' || coalesce(c.seq, 0) as detail
       from group_mute_gaps y
       left join groups g on ${sameGroup('y')} and g.status = ${sql.lit(groupStatus.normal)}
-      left join group_members m on ${sameMember('m', 'y')}
+      left join readers r on ${readerOfGap}
       left join conversations c on c.app_id = y.app_id and c.low_id = y.group_id and c.high_id = y.group_id
-      where g.group_id is null or m.user_id is null or c.seq is null
-        or y.from_seq not between 0 and y.to_seq - 1 or y.to_seq > c.seq or y.to_seq > m.gaps_end_seq
-        or (m.msg_mute_mode = ${sql.lit(muteMode.notReceived)} and y.to_seq > m.muted_seq)
-        or exists (select 1 from group_mute_gaps o where ${sameMember('o', 'y')} and o.to_seq < y.to_seq and o.to_seq > y.from_seq)`,
+      where g.group_id is null or r.user_id is null or c.seq is null
+        or y.from_seq not between 0 and y.to_seq - 1 or y.to_seq > c.seq or y.to_seq > r.gaps_end_seq or y.to_seq > r.muted_seq
+        or exists (select 1 from group_mute_gaps o where o.app_id = y.app_id and o.group_id = y.group_id and o.user_id = y.user_id
+          and o.to_seq < y.to_seq and o.to_seq > y.from_seq)`,
   },
   {
     name: 'group_mute_gap_end',
     count: counted('group_members'),
-    faults: sql`select m.app_id, ${inGroup('m.user_id', 'm.group_id')} as subject,
-        'has seen to ' || m.seen_seq || ', and the gap that ends at ' || m.gaps_end_seq || ' is not there' as detail
-      from group_members m
-      join groups g on ${sameGroup('m')} and g.status = ${sql.lit(groupStatus.normal)}
-      left join group_mute_gaps y on ${sameMember('y', 'm')} and y.to_seq = m.gaps_end_seq
-      where m.gaps_end_seq > m.seen_seq and y.to_seq is null`,
-  },
-  {
-    name: 'member_sends',
-    count: counted('group_members'),
-    faults: sql`select m.app_id, ${inGroup('m.user_id', 'm.group_id')} as subject,
-        'has read to ' || m.read_seq || ' but sent at ' || s.seq as detail
-      from group_members m
-      join (select l.app_id, l.low_id, l.high_id, l.sender_id, max(l.seq) as seq from ${log} l
-          join group_members j on j.app_id = l.app_id and j.group_id = l.low_id and j.user_id = l.sender_id and l.msg_id > j.joined_msg_id
-          where l.low_id = l.high_id and l.is_system = 0 group by l.app_id, l.low_id, l.high_id, l.sender_id) s
-        on s.app_id = m.app_id and s.low_id = m.group_id and s.high_id = m.group_id and s.sender_id = m.user_id
-      where s.seq > m.read_seq`,
+    faults: sql`select r.app_id, ${inGroup('r.user_id', 'r.low_id')} as subject,
+        'has seen to ' || r.seen_seq || ', and the gap that ends at ' || r.gaps_end_seq || ' is not there' as detail
+      from readers r
+      join groups g on g.app_id = r.app_id and g.group_id = r.low_id and g.status = ${sql.lit(groupStatus.normal)}
+      left join group_mute_gaps y on ${readerOfGap} and y.to_seq = r.gaps_end_seq
+      where r.gaps_end_seq > r.seen_seq and y.to_seq is null`,
   },
   {
     name: 'receipt_request',
@@ -187,15 +162,5 @@ export const groupChecks: readonly IntegrityCheck[] = [
         'asks for receipts of a message that is not there: ' || r.msg_id as detail
       from (select app_id, group_id, seq, msg_id, sender_id from receipt_requests
         except select app_id, low_id, seq, msg_id, sender_id from messages where low_id = high_id) r`,
-  },
-  {
-    name: 'group_reads',
-    count: counted('groups'),
-    faults: sql`select c.app_id, '' || c.low_id as subject,
-        'is read to ' || c.low_read_seq || ' by one and to ' || c.high_read_seq || ' by others, of a conversation that ends at ' || c.seq as detail
-      from conversations c join groups g on g.app_id = c.app_id and g.group_id = c.low_id and g.group_id = c.high_id
-      left join (select app_id, low_id, high_id, max(seq) as seq from ${log} l where low_id = high_id and sender_id <> 0 and is_system = 0
-        group by app_id, low_id, high_id) s on s.app_id = c.app_id and s.low_id = c.low_id and s.high_id = c.high_id
-      where c.low_read_seq < coalesce(s.seq, 0) or c.high_read_seq not between 0 and c.low_read_seq or c.low_read_seq > c.seq or c.low_seen_seq <> 0 or c.high_seen_seq <> 0`,
   },
 ]

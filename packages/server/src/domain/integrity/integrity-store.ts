@@ -8,24 +8,10 @@ import { groupChecks } from './group-checks.js'
 import { type FaultRow, type IntegrityCheck, log, sameConversation } from './integrity-check.js'
 import { outboxChecks } from './outbox-checks.js'
 import { outboxLogChecks } from './outbox-log-checks.js'
+import { readerChecks } from './reader-checks.js'
 import { webhookChecks } from './webhook-checks.js'
 
 const conversation = (alias: string) => sql.raw(`${alias}.low_id || '/' || ${alias}.high_id`)
-
-/** The same check of the columns of both parties; a conversation with oneself is checked once. */
-function eachSide(
-  faults: (side: RawBuilder<unknown>) => RawBuilder<FaultRow>,
-): RawBuilder<FaultRow> {
-  return sql`${faults(sql.raw('low'))} union ${faults(sql.raw('high'))}`
-}
-
-/**
- * Conversations of groups and broadcast streams have no parties; {@link groupChecks} and {@link
- * broadcastChecks} check them.
- */
-const hasParties = sql.raw(
-  'c.low_id >= 0 and not exists (select 1 from groups g where g.app_id = c.app_id and g.group_id = c.low_id and g.group_id = c.high_id)',
-)
 
 /** Rows of a table about two users of which one is unknown or deleted. */
 function pairOwners(table: string, first: string, second: string): RawBuilder<FaultRow> {
@@ -47,7 +33,8 @@ export const integrityChecks: readonly IntegrityCheck[] = [
       from conversations c
       left join (select app_id, low_id, high_id, max(seq) as seq, max(msg_id) as msg_id from ${log} l group by app_id, low_id, high_id) m
         on ${sameConversation('m', 'c')}
-      where coalesce(m.seq, c.removed_seq) <> c.seq or coalesce(m.msg_id, c.last_msg_id) <> c.last_msg_id or c.seq = 0`,
+      where coalesce(m.seq, c.removed_seq) <> c.seq or coalesce(m.msg_id, c.last_msg_id) <> c.last_msg_id
+        or (c.seq = 0 and not exists (select 1 from groups g where g.app_id = c.app_id and g.group_id = c.low_id))`,
   },
   {
     name: 'message_order',
@@ -92,25 +79,6 @@ export const integrityChecks: readonly IntegrityCheck[] = [
       where m.msg_id is null`,
   },
   {
-    name: 'conversation_marks',
-    count: sql`select count(*) as count from conversations`,
-    faults: eachSide(
-      (side) => sql`select c.app_id, c.${side}_id || ' in ' || ${conversation('c')} as subject,
-        'has read to ' || c.${side}_read_seq || ', got to ' || c.${side}_delivered_seq || ', seen to ' || c.${side}_seen_seq || ' and hidden to message ' || c.${side}_hidden_msg_id || ' of a conversation that ends at ' || c.seq as detail
-      from conversations c
-      where ${hasParties} and (c.${side}_read_seq not between 0 and c.seq or c.${side}_delivered_seq not between 0 and c.seq
-        or c.${side}_seen_seq not between c.${side}_read_seq and c.seq or c.${side}_hidden_msg_id not between 0 and c.last_msg_id)`,
-    ),
-  },
-  {
-    name: 'list_conversation',
-    count: sql`select count(*) as count from user_conversations`,
-    faults: sql`select l.app_id, '' || l.user_id as subject, 'lists a conversation of others or of nobody, or for a deleted user: ' || ${conversation('l')} as detail
-      from user_conversations l left join conversations c on ${sameConversation('c', 'l')}
-      left join users u on u.app_id = l.app_id and u.user_id = l.user_id and u.deleted_at is null
-      where c.seq is null or u.user_id is null or (l.user_id <> l.low_id and l.user_id <> l.high_id)`,
-  },
-  {
     name: 'closed_conversation',
     count: sql`select count(*) as count from conversations`,
     faults: sql`select c.app_id, ${conversation('c')} as subject,
@@ -118,32 +86,6 @@ export const integrityChecks: readonly IntegrityCheck[] = [
       from conversations c
       where c.closed <> case when exists (select 1 from users u where u.app_id = c.app_id and u.user_id in (c.low_id, c.high_id)
         and u.deleted_at is not null) then 1 else 0 end`,
-  },
-  {
-    name: 'conversation_lists',
-    count: sql`select count(*) as count from conversations`,
-    faults: eachSide(
-      (
-        side,
-      ) => sql`select c.app_id, c.${side}_id || ' in ' || ${conversation('c')} as subject, 'a party does not list the conversation' as detail
-      from conversations c
-      where c.${side}_id <> 0 and ${hasParties}
-        and not exists (select 1 from user_conversations l where ${sameConversation('l', 'c')} and l.user_id = c.${side}_id)
-        and not exists (select 1 from users u where u.app_id = c.app_id and u.user_id = c.${side}_id and u.deleted_at is not null)`,
-    ),
-  },
-  {
-    name: 'sender_mark',
-    count: sql`select count(*) as count from conversations`,
-    faults: eachSide(
-      (side) => sql`select c.app_id, c.${side}_id || ' in ' || ${conversation('c')} as subject,
-        'has read to ' || c.${side}_read_seq || ' but sent at ' || m.seq as detail
-      from conversations c
-      join (select app_id, low_id, high_id, sender_id, max(seq) as seq from ${log} l where is_system = 0
-          group by app_id, low_id, high_id, sender_id) m
-        on ${sameConversation('m', 'c')} and m.sender_id = c.${side}_id
-      where m.seq > c.${side}_read_seq`,
-    ),
   },
   {
     name: 'settings_owner',
@@ -200,6 +142,7 @@ export const integrityChecks: readonly IntegrityCheck[] = [
   ...broadcastChecks,
   ...changeChecks,
   ...groupChecks,
+  ...readerChecks,
   ...outboxChecks,
   ...outboxLogChecks,
   ...webhookChecks,

@@ -8,8 +8,8 @@ import { requireName } from '../../names.js'
 import { LockedUsers, type UserLocker } from '../../users/locked-users.js'
 import type { GroupInviter } from '../admission/group-inviter.js'
 import type { OpenAdmissions } from '../admission/open-admissions.js'
+import type { GroupConversations } from '../membership/group-conversations.js'
 import type { MemberStore } from '../membership/member-store.js'
-import type { MuteGapStore } from '../membership/mute-gap-store.js'
 import type { GroupAccess, GroupCaller, GroupContext } from './group-access.js'
 import type { GroupEvents } from './group-events.js'
 import {
@@ -26,7 +26,7 @@ interface GroupServiceOptions {
   readonly database: Database
   readonly groups: GroupStore
   readonly members: MemberStore
-  readonly muteGaps: MuteGapStore
+  readonly conversations: Pick<GroupConversations, 'begin' | 'end'>
   readonly users: UserLocker
   readonly admissions: OpenAdmissions
   readonly apps: AppService
@@ -75,6 +75,7 @@ export class GroupService {
       database,
       groups,
       members,
+      conversations,
       users: locker,
       inviter,
       events,
@@ -115,6 +116,7 @@ export class GroupService {
       await members.insert(tx, [
         { app_id: appId, group_id: key.groupId, user_id: ownerId, role, joined_at: now },
       ])
+      await conversations.begin(tx, key, ownerId)
       const member = await members.find(tx, key, ownerId)
       const group = await groups.find(tx, key)
       if (!group || !member) throw new Error('a new group has vanished')
@@ -171,11 +173,11 @@ export class GroupService {
    * @throws AppError group_not_found, group_owner_required
    */
   async dissolve(caller: GroupCaller, groupId: Int64): Promise<void> {
-    const { access, groups, muteGaps, admissions, events } = this.options
+    const { access, groups, conversations, admissions, events } = this.options
     await access.change(caller, groupId, 'dissolve', {}, async (tx, { group, now }) => {
       const updated_at = nextUpdate(group, now)
       await groups.update(tx, group, { status: groupStatus.dissolved, updated_at })
-      await muteGaps.deleteOfGroup(tx, group)
+      await conversations.end(tx, group)
       await admissions.closeAll(tx, group.appId, [groupId], now)
       events.append(tx, group, groupEvent(group, 'destroyed', caller.actorId, [], { updated_at }))
     })

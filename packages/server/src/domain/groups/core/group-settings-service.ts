@@ -11,27 +11,17 @@ import type { Tx } from '../../../db/database.js'
 import { readAppSettings } from '../../apps/app-settings.js'
 import { requireName } from '../../names.js'
 import type { GroupConversations } from '../membership/group-conversations.js'
-import type { MemberChanges, MemberStore } from '../membership/member-store.js'
-import type { MuteGapStore } from '../membership/mute-gap-store.js'
+import type { MemberStore } from '../membership/member-store.js'
 import type { GroupAccess, GroupCaller, GroupContext } from './group-access.js'
 import type { GroupEvents } from './group-events.js'
-import {
-  banEnd,
-  type Group,
-  groupEvent,
-  isBanned,
-  type MemberKey,
-  nextUpdate,
-  permanent,
-} from './group-model.js'
+import { banEnd, type Group, groupEvent, isBanned, nextUpdate, permanent } from './group-model.js'
 import type { GroupStore } from './group-store.js'
 
 interface GroupSettingsServiceOptions {
   readonly access: GroupAccess
   readonly groups: GroupStore
   readonly members: MemberStore
-  readonly muteGaps: MuteGapStore
-  readonly conversations: GroupConversations
+  readonly conversations: Pick<GroupConversations, 'setReception'>
   readonly events: GroupEvents
 }
 
@@ -154,14 +144,14 @@ export class GroupSettingsService {
 
   /** @throws AppError group_not_found, not_group_member */
   async setMuteMode(caller: UserCaller, groupId: Int64, mode: number): Promise<void> {
-    const { access, events } = this.options
+    const { access, conversations, events } = this.options
     await access.change(caller, groupId, 'own', {}, async (tx, { group, member }) => {
       const before = member?.muteMode
       if (before === mode) return
       const isAboutReceiving = [before, mode].includes(muteMode.notReceived)
       const key = { appId: group.appId, groupId, userId: caller.userId }
-      const positions = isAboutReceiving ? await this.#unreadPositions(tx, key, mode) : {}
-      await this.#writeOwn(tx, caller, group, { msg_mute_mode: mode }, positions)
+      if (isAboutReceiving) await conversations.setReception(tx, key, mode !== muteMode.notReceived)
+      await this.#writeOwn(tx, caller, group, { msg_mute_mode: mode })
       if (before !== muteMode.none && mode !== muteMode.none) return
       events.append(
         tx,
@@ -217,33 +207,9 @@ export class GroupSettingsService {
     this.options.events.append(tx, group, event)
   }
 
-  /**
-   * Returns the read positions after the member stops or resumes receiving messages. Messages in
-   * between are never unread; earlier unread messages stay unread (rule F8a). Locks the end of the
-   * conversation, which orders every send before or after the change.
-   */
-  async #unreadPositions(tx: Tx, member: MemberKey, mode: number): Promise<MemberChanges> {
-    const { members, muteGaps, conversations } = this.options
-    const { seq } = await conversations.lockEnd(tx, member)
-    const { seenSeq, mutedSeq } = await members.lockUnreadMarks(tx, member)
-    await muteGaps.deleteUpTo(tx, member, seenSeq)
-    if (mode === muteMode.notReceived) return { muted_seq: seq }
-    // A first message may have started a conversation that had no row to lock.
-    if (seenSeq >= mutedSeq) return { seen_seq: Math.max(seenSeq, seq) }
-    if (seq === mutedSeq) return {}
-    await muteGaps.insert(tx, member, { from: mutedSeq, to: seq })
-    return { gaps_end_seq: seq }
-  }
-
-  async #writeOwn(
-    tx: Tx,
-    caller: UserCaller,
-    group: Group,
-    setting: OwnSetting,
-    positions: MemberChanges = {},
-  ): Promise<void> {
+  async #writeOwn(tx: Tx, caller: UserCaller, group: Group, setting: OwnSetting): Promise<void> {
     const { members, events } = this.options
-    await members.update(tx, group, [caller.userId], { ...setting, ...positions })
+    await members.update(tx, group, [caller.userId], setting)
     events.append(
       tx,
       group,

@@ -1,83 +1,15 @@
-/** Bulk statements of members. All callers sort their rows alike, or concurrent batches deadlock. */
-import type { Int64 } from '@hermod/protocol'
 import { groupStatus } from '@hermod/protocol/enums'
 import type { BulkDelete, BulkSelect, BulkUpdate, ColumnType } from '../../../db/dialect/dialect.js'
 import { rowOf } from '../../../db/rows.js'
 import type { MemberKey } from '../core/group-model.js'
 
 const memberKey = { app_id: 'text', group_id: 'bigint', user_id: 'bigint' } as const
-/** A row of {@link lockMemberPositions}, {@link findMembers} and {@link deleteMembers}. */
+/** A row of {@link findMembers} and {@link deleteMembers}. */
 export const memberKeyRow = rowOf(memberKey, ({ appId, groupId, userId }: MemberKey) => ({
   app_id: appId,
   group_id: groupId,
   user_id: userId,
 }))
-
-const sentPositions = { read_seq: 'bigint', seen_seq: 'bigint' } as const
-
-/** Moves the read positions of members who have sent. Skips users who are no members any more. */
-export const advanceMembers: BulkUpdate = {
-  table: 'group_members',
-  set: sentPositions,
-  keys: memberKey,
-}
-
-export const advancedMemberRow = rowOf(
-  { ...sentPositions, ...memberKey },
-  ({ appId, groupId, userId }: MemberKey, seq: number) => ({
-    read_seq: seq,
-    seen_seq: seq,
-    app_id: appId,
-    group_id: groupId,
-    user_id: userId,
-  }),
-)
-
-const readerPositions = {
-  read_seq: 'bigint',
-  seen_seq: 'bigint',
-  acked_seq: 'bigint',
-  delivered_seq: 'bigint',
-} as const
-
-/** The positions of a member in the conversation of the group. */
-export interface MemberPositionsRow {
-  readonly app_id: string
-  readonly group_id: Int64
-  readonly user_id: Int64
-  read_seq: number
-  seen_seq: number
-  acked_seq: number
-  delivered_seq: number
-}
-
-/** Locks the positions of members. */
-export const lockMemberPositions: BulkSelect = {
-  table: 'group_members',
-  keys: memberKey,
-  columns: `app_id, group_id, user_id, ${Object.keys(readerPositions).join(', ')}`,
-  lock: 'for no key update',
-}
-
-/** Sets the positions of locked members. */
-export const setMemberPositions: BulkUpdate = {
-  table: 'group_members',
-  set: readerPositions,
-  keys: memberKey,
-}
-
-export const memberPositionsRow = rowOf(
-  { ...readerPositions, ...memberKey },
-  (row: MemberPositionsRow) => ({
-    read_seq: row.read_seq,
-    seen_seq: row.seen_seq,
-    acked_seq: row.acked_seq,
-    delivered_seq: row.delivered_seq,
-    app_id: row.app_id,
-    group_id: row.group_id,
-    user_id: row.user_id,
-  }),
-)
 
 /** Selects those of the users who are members. */
 export const findMembers: BulkSelect = {
@@ -100,9 +32,6 @@ export const changedColumns = {
   ban_expires_at: 'bigint',
   msg_mute_mode: 'smallint',
   msg_push_mode: 'smallint',
-  seen_seq: 'bigint',
-  muted_seq: 'bigint',
-  gaps_end_seq: 'bigint',
 } as const satisfies Record<string, ColumnType>
 
 const memberUpdates = new Map<string, BulkUpdate>()

@@ -1,15 +1,12 @@
 import { groupStatus, type Int64, memberRole } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
-import { greater } from '../../../db/expressions.js'
 import { type Insertable, type Selectable, sql, type Updateable } from '../../../db/kysely.js'
-import { lockNoKeyUpdate } from '../../../db/locking.js'
 import type { GroupMembersTable } from '../../../db/schema.js'
 import { chunksOf, paddedForPlanCache } from '../../../lib/chunks.js'
 import type { Invalidates } from '../../../lib/invalidated-cache.js'
 import type { UserKey } from '../../users/user-model.js'
 import { type GroupKey, keysIn, type Member, type MemberKey } from '../core/group-model.js'
 import { isGroup } from '../core/group-store.js'
-import type { ConversationEnd } from './group-conversations.js'
 import {
   type CountedMemberships,
   type changedColumns,
@@ -36,17 +33,9 @@ export const memberColumns = [
 
 export type MemberRow = Pick<Selectable<GroupMembersTable>, (typeof memberColumns)[number]>
 
-/** Positions in the conversation of a group. */
-export interface UnreadMarks {
-  /** Messages up to this position are read. */
-  readonly seenSeq: number
-  /** While msg_mute_mode is 2, later messages are not unread. */
-  readonly mutedSeq: number
-}
-
 const rowsPerStatement = 500
 
-/** Memberships, and the positions of members in the group's conversation. */
+/** Memberships in groups. */
 export class MemberStore {
   readonly #database: Database
   readonly #cache: Invalidates<MemberKey>
@@ -143,15 +132,6 @@ export class MemberStore {
     )
   }
 
-  /** Locks the member's unread positions until the transaction ends. */
-  async lockUnreadMarks(tx: Tx, member: MemberKey): Promise<UnreadMarks> {
-    const found = tx
-      .selectFrom('group_members')
-      .select(['seen_seq as seenSeq', 'muted_seq as mutedSeq'])
-      .where(isMember(member))
-    return lockNoKeyUpdate(tx, found).executeTakeFirstOrThrow()
-  }
-
   async delete(tx: Tx, group: GroupKey, userIds: readonly Int64[]): Promise<void> {
     this.#forget(tx, group, userIds)
     await this.#database.bulk(tx, deleteMembers, keysIn(group, userIds))
@@ -179,23 +159,6 @@ export class MemberStore {
       .returning('group_id')
       .execute()
     for (const row of rows) this.#cache.forget(tx, { appId, groupId: row.group_id, userId })
-  }
-
-  /**
-   * Hides the history up to its end from a member.
-   * @returns false when the user is not a member
-   */
-  async hide(tx: Tx, member: MemberKey, end: ConversationEnd): Promise<boolean> {
-    const { numUpdatedRows } = await tx
-      .updateTable('group_members')
-      // The member may have sent or deleted concurrently.
-      .set({
-        seen_seq: greater('seen_seq', end.seq),
-        hidden_msg_id: greater('hidden_msg_id', end.lastMessageId),
-      })
-      .where(isMember(member))
-      .executeTakeFirst()
-    return numUpdatedRows > 0n
   }
 
   async countAdmins(tx: Tx, group: GroupKey): Promise<number> {
@@ -239,10 +202,6 @@ export class MemberStore {
   #forget(tx: Tx, { appId, groupId }: GroupKey, userIds: readonly Int64[]): void {
     for (const userId of userIds) this.#cache.forget(tx, { appId, groupId, userId })
   }
-}
-
-function isMember({ appId, groupId, userId }: MemberKey) {
-  return sql<boolean>`app_id = ${appId} and group_id = ${groupId} and user_id = ${userId}`
 }
 
 /** Converts a row to a member. */

@@ -19,17 +19,15 @@ import type { GroupStore } from '../core/group-store.js'
 import type { BlockStore } from '../moderation/block-store.js'
 import type { ConversationEnd, GroupConversations } from './group-conversations.js'
 import type { MemberStore } from './member-store.js'
-import type { MuteGapStore } from './mute-gap-store.js'
 import type { Removal, RemovalStore } from './removal-store.js'
 
 export interface MembershipServiceOptions {
   readonly groups: GroupStore
   readonly members: MemberStore
-  readonly muteGaps: MuteGapStore
   readonly removals: RemovalStore
   readonly blocks: BlockStore
   readonly admissions: OpenAdmissions
-  readonly conversations: GroupConversations
+  readonly conversations: Pick<GroupConversations, 'lockEnd' | 'add' | 'remove'>
   readonly pins: GroupPins
   readonly events: GroupEvents
   readonly outbox: Outbox
@@ -137,7 +135,7 @@ export class MembershipService {
     removed: readonly Member[],
     kind: 'left' | 'kicked' | 'blocked',
   ): Promise<void> {
-    const { groups, members, muteGaps, removals, pins, events, outbox } = this.options
+    const { groups, members, conversations, removals, pins, events, outbox } = this.options
     const { group, caller, now } = context
     if (removed.length === 0) return
     const userIds = removed.map(({ userId }) => userId)
@@ -146,7 +144,7 @@ export class MembershipService {
       pins.deleteOfGroup(tx, group, userIds),
       removals.remember(tx, group, removed, kind === 'kicked' ? 1 : 0),
       members.delete(tx, group, userIds),
-      muteGaps.deleteOfMembers(tx, group, userIds),
+      conversations.remove(tx, group, userIds),
       groups.touch(tx, group, bans > 0 ? ['members', 'bans'] : ['members'], now, {
         members: -removed.length,
         bans: -bans,
@@ -173,13 +171,13 @@ export class MembershipService {
     tx: Tx,
     { group, caller, now }: LockedGroupContext,
     userIds: readonly Int64[],
-    { former, end: { seq, change, lastMessageId }, isAdded }: Newcomers,
+    { former, end, isAdded }: Newcomers,
   ): Promise<void> {
-    const { groups, members, removals, admissions, events } = this.options
+    const { groups, members, conversations, removals, admissions, events } = this.options
     if (userIds.length === 0) return
     const banOf = (userId: Int64) => {
-      const end = former.get(userId)?.banExpiresAt ?? 0
-      return isBanned(end, now) ? end : 0
+      const banEnd = former.get(userId)?.banExpiresAt ?? 0
+      return isBanned(banEnd, now) ? banEnd : 0
     }
     const rows = userIds.map((userId) => ({
       app_id: group.appId,
@@ -188,18 +186,16 @@ export class MembershipService {
       role: memberRole.member,
       ban_expires_at: banOf(userId),
       joined_at: now,
-      joined_msg_id: lastMessageId,
-      seen_seq: seq,
-      read_seq: seq,
-      // Where newcomers see the history, they can still be its first readers.
-      acked_seq: group.flags.history_visible ? 0 : seq,
-      delivered_seq: seq,
       is_added: Number(isAdded),
     }))
     const bansKept = countBans(rows.map((row) => row.ban_expires_at))
     const [also] = await Promise.all([
       admissions.answer(tx, group, userIds, { status: 'agreed', now }),
       members.insert(tx, rows),
+      conversations.add(tx, group, userIds, {
+        end,
+        isHistoryVisible: group.flags.history_visible,
+      }),
       removals.forgetBans(
         tx,
         group,
@@ -212,7 +208,7 @@ export class MembershipService {
     ])
     events.append(tx, group, {
       ...groupEvent(group, 'joined', caller.actorId, userIds, {
-        log: { change, seq, msg_id: lastMessageId },
+        log: { change: end.change, seq: end.seq, msg_id: end.lastMessageId },
         member_count: group.memberCount + userIds.length,
         ...(bansKept === 0 && { join_time: now }),
       }),

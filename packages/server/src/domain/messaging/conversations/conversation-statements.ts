@@ -4,6 +4,7 @@ import type { BulkInsert, BulkSelect, BulkUpdate, ColumnType } from '../../../db
 import { rowOf } from '../../../db/rows.js'
 import type { ConversationsTable } from '../../../db/schema.js'
 import type { ConversationKey } from '../model/conversation-model.js'
+import type { FurthestReaders } from '../model/furthest-readers.js'
 
 const conversationKey = {
   app_id: 'text',
@@ -17,28 +18,8 @@ const keyValues = ({ appId, lowId, highId }: ConversationKey) => ({
   high_id: highId,
 })
 
-/** A row of {@link lockPositions} and {@link lockFurthestReaders}. */
+/** A row of {@link lockFurthestReaders}. */
 export const conversationKeyRow = rowOf(conversationKey, keyValues)
-
-const onConversation = 'on conflict (app_id, low_id, high_id) do update set'
-const setLastId =
-  'last_msg_id = case when t.last_msg_id > excluded.last_msg_id then t.last_msg_id else excluded.last_msg_id end'
-const positionColumns = {
-  ...conversationKey,
-  seq: 'bigint',
-  last_msg_id: 'bigint',
-  created_at: 'bigint',
-  low_read_seq: 'bigint',
-  high_read_seq: 'bigint',
-  low_seen_seq: 'bigint',
-  high_seen_seq: 'bigint',
-} as const
-const movedPositions = ['low_read_seq', 'high_read_seq', 'low_seen_seq', 'high_seen_seq']
-  .map(
-    (name) =>
-      `${name} = case when excluded.${name} = 0 then t.${name} else t.seq + excluded.${name} end`,
-  )
-  .join(', ')
 
 /** Messages that are to be appended to a conversation. */
 export interface AppendedMessages {
@@ -49,35 +30,57 @@ export interface AppendedMessages {
   readonly sentAt: number
 }
 
-const advancedColumns = 'app_id, low_id, high_id, seq, alterations, last_msg_id, ids_ahead_ms'
+const advancedColumns = {
+  ...conversationKey,
+  seq: 'bigint',
+  last_msg_id: 'bigint',
+  created_at: 'bigint',
+  furthest_id: 'bigint',
+  furthest_seq: 'bigint',
+  others_seq: 'bigint',
+} as const
 
-/** The end of a conversation after {@link advanceConversations} or {@link advanceGroupConversations}. */
+/** The end of a conversation after {@link advanceConversations}. */
 export type AdvancedConversation = Pick<
   ConversationsTable,
   'app_id' | 'low_id' | 'high_id' | 'seq' | 'last_msg_id'
 > & { readonly alterations: number; readonly ids_ahead_ms: number }
 
 /**
- * Takes the next `seq` positions of conversations, creating new ones, and offers the ID of the first new message. Returns the last of the
- * new positions; a `last_msg_id` other than the offered one is a greater ID that the conversation already holds. Returns nothing for
- * closed conversations.
+ * Takes the next `seq` positions of conversations, creating new ones, moves the furthest readers to
+ * the senders, and offers the ID of the first new message. Returns the last of the new positions; a
+ * `last_msg_id` other than the offered one is a greater ID that the conversation already holds.
+ * Returns nothing for closed conversations.
  */
 export const advanceConversations: BulkInsert = {
   table: 'conversations',
-  columns: positionColumns,
-  conflict: `${onConversation} seq = t.seq + excluded.seq, ${setLastId}, ${movedPositions} where t.closed = 0`,
-  returning: advancedColumns,
+  columns: advancedColumns,
+  conflict: `on conflict (app_id, low_id, high_id) do update set seq = t.seq + excluded.seq,
+    last_msg_id = case when t.last_msg_id > excluded.last_msg_id then t.last_msg_id else excluded.last_msg_id end,
+    created_at = case when t.seq = 0 then excluded.created_at else t.created_at end,
+    furthest_seq = case when excluded.furthest_seq = 0 then t.furthest_seq else t.seq + excluded.furthest_seq end,
+    others_seq = case when excluded.others_seq > 0 then t.seq + excluded.others_seq
+      when excluded.furthest_seq = 0 or excluded.furthest_id = t.furthest_id then t.others_seq else t.furthest_seq end,
+    furthest_id = case when excluded.furthest_seq = 0 then t.furthest_id else excluded.furthest_id end
+    where t.closed = 0`,
+  returning: 'app_id, low_id, high_id, seq, alterations, last_msg_id, ids_ahead_ms',
 }
 
-/**
- * A row of {@link advanceConversations}. A party that sends has read its own message.
- * @param lastOwn for each party, the place of its last one of the new messages, counted from 1; 0 = it sent none
- */
+/** The last senders of new messages, who have read their own messages. */
+export interface LastSenders {
+  /** The last sender. */
+  readonly senderId: Int64
+  /** The number of the last one of that sender's messages among the new ones, from 1; 0 = no sender. */
+  readonly last: number
+  /** The number of the last message of any other sender; 0 = there is none. */
+  readonly othersLast: number
+}
+
 export const advanceRow = rowOf(
-  positionColumns,
+  advancedColumns,
   (
     { conversation, count, firstId, sentAt }: AppendedMessages,
-    lastOwn: { readonly first: number; readonly second: number },
+    { senderId, last, othersLast }: LastSenders,
   ) => ({
     app_id: conversation.appId,
     low_id: conversation.lowId,
@@ -85,56 +88,9 @@ export const advanceRow = rowOf(
     seq: count,
     last_msg_id: firstId,
     created_at: sentAt,
-    low_read_seq: lastOwn.first,
-    high_read_seq: lastOwn.second,
-    low_seen_seq: lastOwn.first,
-    high_seen_seq: lastOwn.second,
-  }),
-)
-
-const groupPositionColumns = {
-  ...conversationKey,
-  seq: 'bigint',
-  last_msg_id: 'bigint',
-  created_at: 'bigint',
-  reader_id: 'bigint',
-  low_read_seq: 'bigint',
-  high_read_seq: 'bigint',
-} as const
-
-/** Takes positions in groups' conversations, as {@link advanceConversations} does, and moves the furthest readers to the senders. */
-export const advanceGroupConversations: BulkInsert = {
-  table: 'conversations',
-  columns: groupPositionColumns,
-  conflict: `${onConversation} seq = t.seq + excluded.seq, ${setLastId},
-    low_read_seq = case when excluded.reader_id = 0 then t.low_read_seq else t.seq + excluded.low_read_seq end,
-    high_read_seq = case when excluded.high_read_seq > 0 then t.seq + excluded.high_read_seq
-      when excluded.reader_id = 0 or excluded.reader_id = t.reader_id then t.high_read_seq else t.low_read_seq end,
-    reader_id = case when excluded.reader_id = 0 then t.reader_id else excluded.reader_id end`,
-  returning: advancedColumns,
-}
-
-/**
- * A row of {@link advanceGroupConversations}.
- * @param last.senderId the last sender; 0 = the system
- * @param last.ownPlace the place of that sender's last one of the new messages, counted from 1; 0 for the system
- * @param last.othersPlace the place of the last message of any other sender; 0 = there is none
- */
-export const advanceGroupRow = rowOf(
-  groupPositionColumns,
-  (
-    { conversation, count, firstId, sentAt }: AppendedMessages,
-    last: { readonly senderId: Int64; readonly ownPlace: number; readonly othersPlace: number },
-  ) => ({
-    app_id: conversation.appId,
-    low_id: conversation.lowId,
-    high_id: conversation.highId,
-    seq: count,
-    last_msg_id: firstId,
-    created_at: sentAt,
-    reader_id: last.senderId,
-    low_read_seq: last.ownPlace,
-    high_read_seq: last.othersPlace,
+    furthest_id: senderId,
+    furthest_seq: last,
+    others_seq: othersLast,
   }),
 )
 
@@ -174,96 +130,20 @@ export const idsAheadRow = rowOf(
   }),
 )
 
-const listColumns = {
-  app_id: 'text',
-  user_id: 'bigint',
-  low_id: 'bigint',
-  high_id: 'bigint',
-} as const
-
-/** Adds new conversations to the lists of their parties, except deleted users. Locks the users, so that none is deleted before the commit. */
-export const addToLists: BulkInsert = {
-  table: 'user_conversations',
-  columns: listColumns,
-  where: (lock) => `exists (select 1 from users u
-    where u.app_id = v.app_id and u.user_id = v.user_id and u.deleted_at is null ${lock('for key share')})`,
-  conflict: 'on conflict (app_id, user_id, low_id, high_id) do nothing',
-}
-
-export const listRow = rowOf(
-  listColumns,
-  ({ appId, lowId, highId }: ConversationKey, userId: Int64) => ({
-    app_id: appId,
-    user_id: userId,
-    low_id: lowId,
-    high_id: highId,
-  }),
-)
-
-const partyPositions = {
-  low_read_seq: 'bigint',
-  high_read_seq: 'bigint',
-  low_seen_seq: 'bigint',
-  high_seen_seq: 'bigint',
-  low_delivered_seq: 'bigint',
-  high_delivered_seq: 'bigint',
-} as const
-
-/** The row of a direct conversation with the positions of both parties. */
-export type PartyPositions = {
-  readonly app_id: string
-  readonly low_id: Int64
-  readonly high_id: Int64
-  /** 0 or 1; 1 = a party is deleted */
-  readonly closed: number
-  readonly seq: number
-  readonly last_msg_id: number
-} & { -readonly [Name in keyof typeof partyPositions]: number }
-
-/** Locks the positions of both parties. */
-export const lockPositions: BulkSelect = {
-  table: 'conversations',
-  keys: conversationKey,
-  columns: `app_id, low_id, high_id, closed, seq, last_msg_id, ${Object.keys(partyPositions).join(', ')}`,
-  lock: 'for no key update',
-}
-
-/** Sets the positions of locked conversations. */
-export const setPositions: BulkUpdate = {
-  table: 'conversations',
-  set: partyPositions,
-  keys: conversationKey,
-}
-
-export const positionsRow = rowOf(
-  { ...partyPositions, ...conversationKey },
-  (row: PartyPositions) => ({
-    low_read_seq: row.low_read_seq,
-    high_read_seq: row.high_read_seq,
-    low_seen_seq: row.low_seen_seq,
-    high_seen_seq: row.high_seen_seq,
-    low_delivered_seq: row.low_delivered_seq,
-    high_delivered_seq: row.high_delivered_seq,
-    app_id: row.app_id,
-    low_id: row.low_id,
-    high_id: row.high_id,
-  }),
-)
-
 const furthestReaders = {
-  reader_id: 'bigint',
-  low_read_seq: 'bigint',
-  high_read_seq: 'bigint',
+  furthest_id: 'bigint',
+  furthest_seq: 'bigint',
+  others_seq: 'bigint',
 } as const
 
-/** The row of a group's conversation with its furthest readers. */
+/** The row of a conversation with its furthest readers. */
 export interface FurthestReadersRow {
   readonly app_id: string
   readonly low_id: Int64
   readonly high_id: Int64
-  reader_id: Int64
-  low_read_seq: number
-  high_read_seq: number
+  readonly furthest_id: Int64
+  readonly furthest_seq: number
+  readonly others_seq: number
 }
 
 /** Locks the furthest readers of groups' conversations. */
@@ -283,13 +163,13 @@ export const setFurthestReaders: BulkUpdate = {
 
 export const furthestReadersRow = rowOf(
   { ...furthestReaders, ...conversationKey },
-  (row: FurthestReadersRow) => ({
-    reader_id: row.reader_id,
-    low_read_seq: row.low_read_seq,
-    high_read_seq: row.high_read_seq,
-    app_id: row.app_id,
-    low_id: row.low_id,
-    high_id: row.high_id,
+  (conversation: ConversationKey, { id, seq, othersSeq }: FurthestReaders) => ({
+    furthest_id: id,
+    furthest_seq: seq,
+    others_seq: othersSeq,
+    app_id: conversation.appId,
+    low_id: conversation.lowId,
+    high_id: conversation.highId,
   }),
 )
 

@@ -11,15 +11,9 @@ import {
   broadcastStream,
   broadcastUserId,
   type ConversationKey,
-  type Party,
-  partiesOf,
-  partyColumn,
 } from '../model/conversation-model.js'
-import type { ReaderPositions, ReceiptPosition } from '../model/reader-positions.js'
-import { isConversation, isParty, joinedConversations, ofConversation } from './conversation-sql.js'
+import { isConversation, ofConversation } from './conversation-sql.js'
 import type { ReadableLog } from './readable-log.js'
-
-type PartyRow = { readonly [Name in 'seq' | `${'low' | 'high'}_${ReceiptPosition}`]: number }
 
 const endColumns = ['seq', 'alterations', 'last_msg_id'] as const
 const noEnd = { seq: 0, alterations: 0, last_msg_id: 0 }
@@ -33,26 +27,9 @@ export interface RemovedRange {
 
 /** Rows of conversations and of the lists of their parties. */
 export class ConversationStore {
-  readonly #positions
   readonly #broadcastSenders
 
   constructor(database: Database) {
-    this.#positions = database.prepared<ConversationKey & { userId: Int64 }, PartyRow>(
-      (db, param) =>
-        db
-          .selectFrom('conversations')
-          .select([
-            'seq',
-            'low_read_seq',
-            'high_read_seq',
-            'low_delivered_seq',
-            'high_delivered_seq',
-          ])
-          .where('app_id', '=', param('appId'))
-          .where('low_id', '=', param('lowId'))
-          .where('high_id', '=', param('highId'))
-          .where(isParty('conversations', param('userId'))),
-    )
     this.#broadcastSenders = database.prepared<{ appId: string }, { senderId: Int64 }>(
       (db, param) =>
         db
@@ -63,52 +40,29 @@ export class ConversationStore {
     )
   }
 
-  /** Finds the positions of a party; null when there is no such conversation. */
-  async findPositions(
-    db: Queryable,
-    { appId, lowId, highId, userId }: ReadableLog,
-    party: Party,
-  ): Promise<ReaderPositions | null> {
-    const row = await this.#positions.first(db, { appId, lowId, highId, userId })
-    if (!row) return null
-    const at = {
-      read_seq: row[partyColumn(party, 'read_seq')],
-      delivered_seq: row[partyColumn(party, 'delivered_seq')],
-    }
-    return { at, end: row.seq }
-  }
-
   /** Lists the users of an app, or the system, who have ever sent a broadcast. */
   async listBroadcastSenders(db: Queryable, appId: string): Promise<ReadonlySet<Int64>> {
     const rows = await this.#broadcastSenders.all(db, { appId })
     return new Set(rows.map(({ senderId }) => senderId))
   }
 
-  /**
-   * Hides the present messages from a party; their status stays as it is for the sender.
-   * @returns the end of the conversation; null when there is no such conversation
-   */
-  async hide(
-    tx: Tx,
-    conversation: ConversationKey,
-    userId: Int64,
-  ): Promise<ConversationEnd | null> {
-    const moved = partiesOf(conversation, userId).map((party) => ({
-      [partyColumn(party, 'seen_seq')]: sql.ref('seq'),
-      [partyColumn(party, 'hidden_msg_id')]: sql.ref('last_msg_id'),
-    }))
-    const row = await tx
-      .updateTable('conversations')
-      .set(Object.assign({}, ...moved))
-      .where(isConversation(conversation))
-      .returning(endColumns)
-      .executeTakeFirst()
-    return row ? toEnd(row) : null
+  /** Inserts the empty conversation of a new group. */
+  async insertOfGroup(tx: Tx, { appId, groupId }: GroupKey): Promise<void> {
+    const row = {
+      app_id: appId,
+      low_id: groupId,
+      high_id: groupId,
+      seq: 0,
+      last_msg_id: 0,
+      created_at: 0,
+      last_recalled_seq: 0,
+    }
+    await tx.insertInto('conversations').values(row).execute()
   }
 
   /**
    * Locks the conversation and with it its log.
-   * @returns null when there is no such conversation; isOpen is false when a party is deleted
+   * @returns null when it has not begun; isOpen is false when a party is deleted
    */
   async lockForUpdate(
     tx: Tx,
@@ -116,10 +70,10 @@ export class ConversationStore {
   ): Promise<{ readonly isOpen: boolean } | null> {
     const found = tx
       .selectFrom('conversations')
-      .select('closed')
+      .select(['closed', 'seq'])
       .where(isConversation(conversation))
     const row = await lockForUpdate(tx, found).executeTakeFirst()
-    return row ? { isOpen: row.closed === 0 } : null
+    return row && row.seq > 0 ? { isOpen: row.closed === 0 } : null
   }
 
   /**
@@ -147,10 +101,13 @@ export class ConversationStore {
 
   /** Closes the direct conversations of a user: they take no more messages. */
   async close(tx: Tx, { appId, userId }: UserKey): Promise<void> {
-    const open = joinedConversations(tx)
-      .select('c.low_id')
+    const open = tx
+      .selectFrom('readers as p')
+      .innerJoin('conversations as c', (join) => join.on(ofConversation('p')))
+      .select(['c.low_id', 'c.high_id'])
       .where('p.app_id', '=', appId)
       .where('p.user_id', '=', userId)
+      .where(isDirect(userId))
       .where('c.closed', '=', 0)
       // In the order in which batches of sends lock them.
       .orderBy('c.low_id')
@@ -158,11 +115,12 @@ export class ConversationStore {
     await lockForUpdate(tx, open, { of: ['c'] }).execute()
     await tx
       .updateTable('conversations as c')
-      .from('user_conversations as p')
+      .from('readers as p')
       .set({ closed: 1 })
       .where('p.app_id', '=', appId)
       .where('p.user_id', '=', userId)
       .where(ofConversation('p'))
+      .where(isDirect(userId))
       .where('c.closed', '=', 0)
       .execute()
   }
@@ -218,31 +176,28 @@ export class ConversationStore {
     return row !== undefined
   }
 
-  /** Finds the end of a group's conversation; 0 when it has not begun. */
-  async findEnd(tx: Tx, group: GroupKey): Promise<ConversationEnd> {
-    return toEnd(await selectEnd(tx, group).executeTakeFirst())
+  /** Finds the end of a conversation; 0 when it has not begun. */
+  async findEnd(tx: Tx, conversation: ConversationKey): Promise<ConversationEnd> {
+    return toEnd(await selectEnd(tx, conversation).executeTakeFirst())
   }
 
-  /** Finds the end and makes sends wait until the transaction ends. Call it before any member is locked. */
-  async lockEnd(tx: Tx, group: GroupKey): Promise<ConversationEnd> {
-    return toEnd(await lockShare(tx, selectEnd(tx, group)).executeTakeFirst())
-  }
-
-  /** Deletes the user's list. The conversations stay, since other users have them too. */
-  async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {
-    await tx
-      .deleteFrom('user_conversations')
-      .where('app_id', '=', appId)
-      .where('user_id', '=', userId)
-      .execute()
+  /**
+   * Finds the end of a group's conversation and makes sends wait until the transaction ends. Call it
+   * before any reader is locked.
+   */
+  async lockEnd(tx: Tx, { appId, groupId }: GroupKey): Promise<ConversationEnd> {
+    const end = selectEnd(tx, { appId, lowId: groupId, highId: groupId })
+    return toEnd(await lockShare(tx, end).executeTakeFirst())
   }
 }
 
-function selectEnd(tx: Tx, { appId, groupId }: GroupKey) {
-  return tx
-    .selectFrom('conversations')
-    .select(endColumns)
-    .where(isConversation({ appId, lowId: groupId, highId: groupId }))
+/** Condition that a user is a party of the conversation `c`. */
+function isDirect(userId: Int64) {
+  return sql<boolean>`(c.low_id = ${userId} or c.high_id = ${userId}) and c.low_id <> ${sql.lit(broadcastUserId)}`
+}
+
+function selectEnd(tx: Tx, conversation: ConversationKey) {
+  return tx.selectFrom('conversations').select(endColumns).where(isConversation(conversation))
 }
 
 function toEnd(

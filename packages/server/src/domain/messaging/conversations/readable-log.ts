@@ -5,7 +5,7 @@ import {
   broadcastStream,
   type Conversation,
   isBroadcastStream,
-  partiesOf,
+  isParty,
 } from '../model/conversation-model.js'
 
 /** The memberships of users in groups. */
@@ -63,7 +63,7 @@ export class ReadRights {
         : await this.members.findOwn(db, user.appId, user.userId, [...new Set(groupIds)])
     const mayRead = (log: Conversation) => {
       if (log.isGroup) return joined?.has(log.lowId) && log.lowId === log.highId
-      return isBroadcastStream(log) || partiesOf(log, user.userId).length > 0
+      return isBroadcastStream(log) || isParty(log, user.userId)
     }
     return logs.map((log) =>
       log.appId === user.appId && mayRead(log) ? new CheckedLog(user, log) : null,

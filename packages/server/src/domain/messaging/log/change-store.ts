@@ -1,19 +1,12 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { sql } from '../../../db/kysely.js'
-import { hiddenBroadcasts, streamsOf } from '../conversations/broadcast-streams.js'
-import {
-  hiddenFrom,
-  hiddenInGroup,
-  isConversation,
-  isParty,
-  isReader,
-  joinedGroups,
-  textBytesOf,
-} from '../conversations/conversation-sql.js'
+import { isConversation, textBytesOf } from '../conversations/conversation-sql.js'
 import type { ReadableLog } from '../conversations/readable-log.js'
 import type { Alteration, AlterationKind, ChangeState, Tombstone } from '../model/change-model.js'
-import { type ConversationKey, isBroadcastStream } from '../model/conversation-model.js'
+import type { ConversationKey } from '../model/conversation-model.js'
+import type { ReaderKey } from '../readers/reader-positions.js'
+import { forEachKind, isReader, readerKeyOf } from '../readers/reader-sql.js'
 
 /** A recall or an edit of a message, with the end of its conversation at that time. */
 export interface NewAlteration {
@@ -33,13 +26,6 @@ interface AlterationRow extends Omit<Alteration, 'tombstone'>, Pick<Tombstone, '
   readonly recalledAt: number | null
 }
 
-const stateColumns = [
-  'c.seq',
-  'c.alterations',
-  'c.changes_kept_from as keptFrom',
-  'c.removed_msg_id as removedMessageId',
-] as const
-
 type ConversationState = ChangeState & { readonly removedMessageId: number }
 
 /**
@@ -48,76 +34,52 @@ type ConversationState = ChangeState & { readonly removedMessageId: number }
  */
 export class ChangeStore {
   readonly #state
-  readonly #groupState
-  readonly #broadcastState
   readonly #alterations
 
   constructor(database: Database) {
-    this.#state = database.prepared<ConversationKey & { userId: Int64 }, ConversationState>(
-      (db, param) =>
+    this.#state = forEachKind((logOf) =>
+      database.prepared<ReaderKey, ConversationState>((db, param) =>
+        logOf(db, param)
+          .select(['l.seq', 'l.alterations', 'l.changes_kept_from as keptFrom'])
+          .select(['l.removed_msg_id as removedMessageId', 'l.hidden_msg_id as hiddenMessageId'])
+          .where('l.seq', '>', 0),
+      ),
+    )
+    this.#alterations = database.preparedPage<ReaderKey & { after: number }, AlterationRow>(
+      (db, param, limit) =>
         db
-          .selectFrom('conversations as c')
-          .select([...stateColumns, hiddenFrom(param('userId')).as('hiddenMessageId')])
-          .where('c.app_id', '=', param('appId'))
-          .where('c.low_id', '=', param('lowId'))
-          .where('c.high_id', '=', param('highId'))
-          .where(isParty('c', param('userId'))),
-    )
-    this.#groupState = database.prepared<
-      { appId: string; groupId: Int64; userId: Int64 },
-      ConversationState
-    >((db, param) =>
-      joinedGroups(db)
-        .select([...stateColumns, hiddenInGroup.as('hiddenMessageId')])
-        .where('p.app_id', '=', param('appId'))
-        .where('p.group_id', '=', param('groupId'))
-        .where('p.user_id', '=', param('userId')),
-    )
-    this.#broadcastState = database.prepared<
-      { appId: string; senderId: Int64; userId: Int64 },
-      ConversationState
-    >((db, param) =>
-      streamsOf(db, param)
-        .select([...stateColumns, hiddenBroadcasts.as('hiddenMessageId')])
-        .where('c.high_id', '=', param('senderId')),
-    )
-    this.#alterations = database.preparedPage<
-      ConversationKey & { userId: Int64; after: number },
-      AlterationRow
-    >((db, param, limit) =>
-      db
-        .selectFrom('message_changes as x')
-        .leftJoin('recalled_messages as r', (join) =>
-          join
-            .onRef('r.app_id', '=', 'x.app_id')
-            .onRef('r.low_id', '=', 'x.low_id')
-            .onRef('r.high_id', '=', 'x.high_id')
-            .onRef('r.msg_id', '=', 'x.msg_id'),
-        )
-        .select([
-          'x.change',
-          'x.alteration',
-          sql<AlterationKind>`x.kind`.as('kind'),
-          'x.msg_id as messageId',
-          sql<number>`case when exists (select 1 from message_changes l where l.app_id = x.app_id and l.low_id = x.low_id
+          .selectFrom('message_changes as x')
+          .leftJoin('recalled_messages as r', (join) =>
+            join
+              .onRef('r.app_id', '=', 'x.app_id')
+              .onRef('r.low_id', '=', 'x.low_id')
+              .onRef('r.high_id', '=', 'x.high_id')
+              .onRef('r.msg_id', '=', 'x.msg_id'),
+          )
+          .select([
+            'x.change',
+            'x.alteration',
+            sql<AlterationKind>`x.kind`.as('kind'),
+            'x.msg_id as messageId',
+            sql<number>`case when exists (select 1 from message_changes l where l.app_id = x.app_id and l.low_id = x.low_id
               and l.high_id = x.high_id and l.msg_id = x.msg_id and l.change > x.change) then 0 else 1 end`.as(
-            'isLatest',
-          ),
-          'r.seq',
-          'r.sender_id as senderId',
-          'r.is_system as isSystem',
-          'r.recalled_by as recalledBy',
-          'r.recalled_at as recalledAt',
-          sql<number>`coalesce((select ${textBytesOf('m')} from messages m where m.app_id = x.app_id and m.low_id = x.low_id
+              'isLatest',
+            ),
+            'r.seq',
+            'r.sender_id as senderId',
+            'r.is_system as isSystem',
+            'r.recalled_by as recalledBy',
+            'r.recalled_at as recalledAt',
+            sql<number>`coalesce((select ${textBytesOf('m')} from messages m where m.app_id = x.app_id and m.low_id = x.low_id
               and m.high_id = x.high_id and m.msg_id = x.msg_id), 0)`.as('bytes'),
-        ])
-        .where('x.app_id', '=', param('appId'))
-        .where('x.low_id', '=', param('lowId'))
-        .where('x.high_id', '=', param('highId'))
-        .where('x.change', '>', param('after'))
-        .where(isReader('x', param('userId')))
-        .orderBy('x.change')
-        .limit(limit),
+          ])
+          .where('x.app_id', '=', param('appId'))
+          .where('x.low_id', '=', param('lowId'))
+          .where('x.high_id', '=', param('highId'))
+          .where('x.change', '>', param('after'))
+          .where(isReader('x', param))
+          .orderBy('x.change')
+          .limit(limit),
     )
   }
 
@@ -138,19 +100,8 @@ export class ChangeStore {
 
   /** @returns null when the conversation has not begun, the reader is no member, or the stream has no broadcast for the reader */
   async findState(db: Queryable, log: ReadableLog): Promise<ChangeState | null> {
-    const row = await this.#findRow(db, log)
+    const row = await this.#state.of(log).first(db, readerKeyOf(log))
     return row && { ...row, hiddenMessageId: Math.max(row.hiddenMessageId, row.removedMessageId) }
-  }
-
-  async #findRow(
-    db: Queryable,
-    { appId, lowId, highId, isGroup, userId }: ReadableLog,
-  ): Promise<ConversationState | null> {
-    if (isBroadcastStream({ lowId }))
-      return this.#broadcastState.first(db, { appId, senderId: highId, userId })
-    return isGroup
-      ? this.#groupState.first(db, { appId, groupId: lowId, userId })
-      : this.#state.first(db, { appId, lowId, highId, userId })
   }
 
   /** Lists edits and recalls with numbers above `after`, by number. */

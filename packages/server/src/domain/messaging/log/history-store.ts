@@ -2,38 +2,30 @@ import { type Int64, messageStatus } from '@hermod/protocol'
 import type { Database, Param, Queryable } from '../../../db/database.js'
 import { type RawBuilder, sql } from '../../../db/kysely.js'
 import type { MessagesTable } from '../../../db/schema.js'
-import { type BroadcastReader, hiddenBroadcasts } from '../conversations/broadcast-streams.js'
-import {
-  hiddenFrom,
-  hiddenInGroup,
-  isParty,
-  isReader,
-  joinedGroups,
-  storedColumns,
-  textBytesOf,
-} from '../conversations/conversation-sql.js'
+import { storedColumns, textBytesOf } from '../conversations/conversation-sql.js'
 import type { ReadableLog } from '../conversations/readable-log.js'
 import type { RecalledMessage } from '../model/change-model.js'
-import {
-  broadcastUserId,
-  type ConversationKey,
-  isBroadcastStream,
-} from '../model/conversation-model.js'
+import { broadcastUserId, type ConversationKey } from '../model/conversation-model.js'
 import type { HistoryMessage, MessageSize, MessageStatus } from '../model/message-model.js'
-import type { ReceiptPosition } from '../model/reader-positions.js'
+import type { ReaderKey } from '../readers/reader-positions.js'
+import {
+  forEachKind,
+  isReader,
+  type LogSource,
+  peerDeliveredSeq,
+  peerReadSeq,
+  readerKeyOf,
+  withOthers,
+} from '../readers/reader-sql.js'
 
 interface Start {
   readonly upToId: Int64
 }
 
-type DirectReader = ConversationKey & { readonly userId: Int64 }
-interface GroupReader {
+interface GroupKey {
   readonly appId: string
   readonly groupId: Int64
-  readonly userId: Int64
 }
-type PageParams = DirectReader & Start
-type GroupPageParams = GroupReader & Start
 
 const stored = sql.lit(messageStatus.stored)
 const delivered = sql.lit(messageStatus.delivered)
@@ -41,82 +33,35 @@ const read = sql.lit(messageStatus.read)
 
 const messageColumns = storedColumns('m')
 
-/** The position of the party that did not send the message; in a conversation with oneself of the first party. One comparison for each message. */
-const receiverPosition = (position: ReceiptPosition) =>
-  sql<number>`case when m.sender_id = c.high_id then ${sql.ref(`c.low_${position}`)} else ${sql.ref(`c.high_${position}`)} end`
+/** The status of a message at two positions. */
+const statusAt = (readSeq: RawBuilder<number>, deliveredSeq: RawBuilder<number>) =>
+  sql<MessageStatus>`case when m.seq <= ${readSeq} then ${read} when m.seq <= ${deliveredSeq} then ${delivered} else ${stored} end`
 
-/** The member's own messages are read once another member has read them, where read_ack is on; received ones by the member's positions. */
-const statusInGroup = sql<MessageStatus>`case
-  when m.sender_id = p.user_id then
-    case when g.read_ack = 1 and m.seq <= case when c.reader_id = p.user_id then c.high_read_seq else c.low_read_seq end then ${read} else ${stored} end
-  when m.seq <= p.read_seq then ${read} when m.seq <= p.delivered_seq then ${delivered} else ${stored} end`
+/**
+ * The status of a message for the reader of `l`: of own messages by the positions of others, of
+ * received ones by the own positions. Own broadcasts are in the conversation with oneself, and so
+ * are read.
+ */
+const status = sql<MessageStatus>`case when m.sender_id = l.user_id and l.low_id <> ${sql.lit(broadcastUserId)}
+  then ${statusAt(peerReadSeq, peerDeliveredSeq)}
+  else ${statusAt(sql.ref('l.read_seq'), sql.ref('l.delivered_seq'))} end`
 
-/** Messages `m` of a direct conversation `c` with their status for a party. */
-function logOf(db: Queryable, param: Param<DirectReader>) {
-  return db
-    .selectFrom('conversations as c')
+/** Messages `m` of the log `l` with their status for its reader. */
+function messagesOf(log: ReturnType<LogSource>) {
+  return withOthers(log)
     .innerJoin('messages as m', (join) =>
       join
-        .onRef('m.app_id', '=', 'c.app_id')
-        .onRef('m.low_id', '=', 'c.low_id')
-        .onRef('m.high_id', '=', 'c.high_id'),
+        .onRef('m.app_id', '=', 'l.app_id')
+        .onRef('m.low_id', '=', 'l.low_id')
+        .onRef('m.high_id', '=', 'l.high_id'),
     )
-    .select([
-      ...messageColumns,
-      sql<MessageStatus>`case when m.seq <= ${receiverPosition('read_seq')} then ${read} when m.seq <= ${receiverPosition('delivered_seq')} then ${delivered} else ${stored} end`.as(
-        'status',
-      ),
-    ])
-    .where('c.app_id', '=', param('appId'))
-    .where('c.low_id', '=', param('lowId'))
-    .where('c.high_id', '=', param('highId'))
-    .where(isParty('c', param('userId')))
-}
-
-/** Messages `m` of a group's conversation `c` with their status for the member `p`. */
-function logOfGroup(db: Queryable, param: Param<GroupReader>) {
-  return joinedGroups(db)
-    .innerJoin('messages as m', (join) =>
-      join
-        .onRef('m.app_id', '=', 'c.app_id')
-        .onRef('m.low_id', '=', 'c.low_id')
-        .onRef('m.high_id', '=', 'c.high_id'),
-    )
-    .select([...messageColumns, statusInGroup.as('status')])
-    .where('p.app_id', '=', param('appId'))
-    .where('p.group_id', '=', param('groupId'))
-    .where('p.user_id', '=', param('userId'))
-}
-
-/** The user's own broadcasts are in the conversation with oneself and so are read; received ones by the user's positions. */
-const statusOfBroadcast = sql<MessageStatus>`case when m.sender_id = u.user_id then ${read}
-  when m.seq <= coalesce(b.read_seq, 0) then ${read} when m.seq <= coalesce(b.delivered_seq, 0) then ${delivered} else ${stored} end`
-
-/** Broadcasts `m` of a sender with their status for the user `u` with positions `b`. */
-function logOfBroadcasts(db: Queryable, param: Param<BroadcastReader>) {
-  return db
-    .selectFrom('users as u')
-    .leftJoin('broadcast_marks as b', (join) =>
-      join
-        .onRef('b.app_id', '=', 'u.app_id')
-        .onRef('b.user_id', '=', 'u.user_id')
-        .on('b.sender_id', '=', param('senderId')),
-    )
-    .innerJoin('messages as m', (join) =>
-      join
-        .on('m.app_id', '=', param('appId'))
-        .on('m.low_id', '=', broadcastUserId)
-        .on('m.high_id', '=', param('senderId')),
-    )
-    .select([...messageColumns, statusOfBroadcast.as('status')])
-    .where('u.app_id', '=', param('appId'))
-    .where('u.user_id', '=', param('userId'))
+    .select([...messageColumns, status.as('status')])
 }
 
 /** Messages `m` of a group's conversation `c` with the status that their senders see. */
-function wholeLogOfGroup(db: Queryable, param: Param<Omit<GroupReader, 'userId'>>) {
+function wholeLogOfGroup(db: Queryable, param: Param<GroupKey>) {
   const status = sql<MessageStatus>`case when g.read_ack = 1
-    and m.seq <= case when c.reader_id = m.sender_id then c.high_read_seq else c.low_read_seq end then ${read} else ${stored} end`
+    and m.seq <= case when c.furthest_id = m.sender_id then c.others_seq else c.furthest_seq end then ${read} else ${stored} end`
   return db
     .selectFrom('groups as g')
     .innerJoin('conversations as c', (join) =>
@@ -195,85 +140,51 @@ const sizesOf = (db: Queryable, param: Param<ConversationKey>) =>
 /** Reads the message log, which messaging/sending/store-batch.ts writes. */
 export class HistoryStore {
   readonly #page
-  readonly #groupPage
   readonly #wholeGroupPage
-  readonly #broadcastPage
   readonly #after
-  readonly #groupAfter
-  readonly #broadcastsAfter
   readonly #one
-  readonly #groupOne
-  readonly #oneBroadcast
   readonly #placeOf
   readonly #recalledAfter
   readonly #seqOf
+  readonly #upTo
   readonly #sizes
   readonly #groupSizes
   readonly #sizesAfter
 
   constructor(database: Database) {
-    this.#page = database.preparedPage<PageParams, HistoryMessage>((db, param, limit) =>
-      logOf(db, param)
-        .where('m.msg_id', '<=', param('upToId') as number)
-        .where(sql<boolean>`m.msg_id > ${hiddenFrom(param('userId'))}`)
-        .orderBy('m.msg_id', 'desc')
-        .limit(limit),
+    this.#page = forEachKind((logOf) =>
+      database.preparedPage<ReaderKey & Start, HistoryMessage>((db, param, limit) =>
+        messagesOf(logOf(db, param))
+          .where('m.msg_id', '<=', param('upToId') as number)
+          .whereRef('m.msg_id', '>', 'l.hidden_msg_id')
+          .orderBy('m.msg_id', 'desc')
+          .limit(limit),
+      ),
     )
-    this.#groupPage = database.preparedPage<GroupPageParams, HistoryMessage>((db, param, limit) =>
-      logOfGroup(db, param)
-        .where('m.msg_id', '<=', param('upToId') as number)
-        .where(sql<boolean>`m.msg_id > ${hiddenInGroup}`)
-        .orderBy('m.msg_id', 'desc')
-        .limit(limit),
-    )
-    this.#wholeGroupPage = database.preparedPage<Omit<GroupPageParams, 'userId'>, HistoryMessage>(
+    this.#wholeGroupPage = database.preparedPage<GroupKey & Start, HistoryMessage>(
       (db, param, limit) =>
         wholeLogOfGroup(db, param)
           .where('m.msg_id', '<=', param('upToId') as number)
           .orderBy('m.msg_id', 'desc')
           .limit(limit),
     )
-    this.#broadcastPage = database.preparedPage<BroadcastReader & Start, HistoryMessage>(
-      (db, param, limit) =>
-        logOfBroadcasts(db, param)
-          .where('m.msg_id', '<=', param('upToId') as number)
-          .where(sql<boolean>`m.msg_id > ${hiddenBroadcasts}`)
-          .orderBy('m.msg_id', 'desc')
-          .limit(limit),
-    )
-    this.#broadcastsAfter = database.preparedPage<
-      BroadcastReader & { afterId: number },
-      HistoryMessage
-    >((db, param, limit) =>
-      logOfBroadcasts(db, param)
-        .where('m.msg_id', '>', param('afterId'))
-        .orderBy('m.msg_id')
-        .limit(limit),
-    )
-    this.#oneBroadcast = database.prepared<BroadcastReader & { messageId: number }, HistoryMessage>(
-      (db, param) => logOfBroadcasts(db, param).where('m.msg_id', '=', param('messageId')),
-    )
-    this.#after = database.preparedPage<DirectReader & { afterId: number }, HistoryMessage>(
-      (db, param, limit) =>
-        logOf(db, param).where('m.msg_id', '>', param('afterId')).orderBy('m.msg_id').limit(limit),
-    )
-    this.#groupAfter = database.preparedPage<GroupReader & { afterId: number }, HistoryMessage>(
-      (db, param, limit) =>
-        logOfGroup(db, param)
+    this.#after = forEachKind((logOf) =>
+      database.preparedPage<ReaderKey & { afterId: number }, HistoryMessage>((db, param, limit) =>
+        messagesOf(logOf(db, param))
           .where('m.msg_id', '>', param('afterId'))
           .orderBy('m.msg_id')
           .limit(limit),
+      ),
     )
-    this.#one = database.prepared<DirectReader & { messageId: number }, HistoryMessage>(
-      (db, param) => logOf(db, param).where('m.msg_id', '=', param('messageId')),
+    this.#one = forEachKind((logOf) =>
+      database.prepared<ReaderKey & { messageId: number }, HistoryMessage>((db, param) =>
+        messagesOf(logOf(db, param)).where('m.msg_id', '=', param('messageId')),
+      ),
     )
-    this.#groupOne = database.prepared<GroupReader & { messageId: number }, HistoryMessage>(
-      (db, param) => logOfGroup(db, param).where('m.msg_id', '=', param('messageId')),
-    )
-    this.#sizes = database.preparedPage<PageParams, MessageSize>((db, param, limit) =>
+    this.#sizes = database.preparedPage<ReaderKey & Start, MessageSize>((db, param, limit) =>
       sizesOf(db, param)
         .where('m.msg_id', '<=', param('upToId') as number)
-        .where(isReader('m', param('userId')))
+        .where(isReader('m', param))
         .orderBy('m.msg_id', 'desc')
         .limit(limit),
     )
@@ -284,11 +195,11 @@ export class HistoryStore {
           .orderBy('m.msg_id', 'desc')
           .limit(limit),
     )
-    this.#sizesAfter = database.preparedPage<DirectReader & { afterId: number }, MessageSize>(
+    this.#sizesAfter = database.preparedPage<ReaderKey & { afterId: number }, MessageSize>(
       (db, param, limit) =>
         sizesOf(db, param)
           .where('m.msg_id', '>', param('afterId'))
-          .where(isReader('m', param('userId')))
+          .where(isReader('m', param))
           .orderBy('m.msg_id')
           .limit(limit),
     )
@@ -296,48 +207,57 @@ export class HistoryStore {
       messages: placeIn(database, 'messages'),
       recalled_messages: placeIn(database, 'recalled_messages'),
     }
-    this.#recalledAfter = database.preparedPage<
-      DirectReader & { afterId: number },
-      RecalledMessage
-    >((db, param, limit) =>
+    this.#recalledAfter = database.preparedPage<ReaderKey & { afterId: number }, RecalledMessage>(
+      (db, param, limit) =>
+        db
+          .selectFrom('recalled_messages as m')
+          .select(['m.seq', 'm.sender_id as senderId', 'm.is_system as isSystem'])
+          .where('m.app_id', '=', param('appId'))
+          .where('m.low_id', '=', param('lowId'))
+          .where('m.high_id', '=', param('highId'))
+          .where('m.msg_id', '>', param('afterId'))
+          .where(isReader('m', param))
+          .orderBy('m.msg_id')
+          .limit(limit),
+    )
+    this.#seqOf = database.prepared<ReaderKey & { messageId: Int64 }, Pick<MessagesTable, 'seq'>>(
+      (db, param) => {
+        const among = (table: 'messages' | 'recalled_messages') =>
+          db
+            .selectFrom(table)
+            .select('seq')
+            .where('app_id', '=', param('appId'))
+            .where('low_id', '=', param('lowId'))
+            .where('high_id', '=', param('highId'))
+            .where('msg_id', '=', param('messageId') as number)
+            .where(isReader(table, param))
+        return among('messages').unionAll(among('recalled_messages'))
+      },
+    )
+    this.#upTo = database.prepared<
+      ReaderKey & { messageId: number },
+      { seq: number; messageId: number }
+    >((db, param) =>
       db
-        .selectFrom('recalled_messages as m')
-        .select(['m.seq', 'm.sender_id as senderId', 'm.is_system as isSystem'])
+        .selectFrom('messages as m')
+        .select(['m.seq', 'm.msg_id as messageId'])
         .where('m.app_id', '=', param('appId'))
         .where('m.low_id', '=', param('lowId'))
         .where('m.high_id', '=', param('highId'))
-        .where('m.msg_id', '>', param('afterId'))
-        .where(isReader('m', param('userId')))
-        .orderBy('m.msg_id')
-        .limit(limit),
+        .where('m.msg_id', '<=', param('messageId'))
+        .where(isReader('m', param))
+        .orderBy('m.msg_id', 'desc')
+        .limit(sql.lit(1)),
     )
-    this.#seqOf = database.prepared<
-      DirectReader & { messageId: Int64 },
-      Pick<MessagesTable, 'seq'>
-    >((db, param) => {
-      const among = (table: 'messages' | 'recalled_messages') =>
-        db
-          .selectFrom(table)
-          .select('seq')
-          .where('app_id', '=', param('appId'))
-          .where('low_id', '=', param('lowId'))
-          .where('high_id', '=', param('highId'))
-          .where('msg_id', '=', param('messageId') as number)
-          .where(isReader(table, param('userId')))
-      return among('messages').unionAll(among('recalled_messages'))
-    })
   }
 
   /** Lists messages that a reader sees, newest first, from `upToId` down, inclusive. */
   async page(
     db: Queryable,
-    { appId, lowId, highId, isGroup, userId }: ReadableLog,
+    log: ReadableLog,
     page: Start & { readonly limit: number },
   ): Promise<HistoryMessage[]> {
-    if (isGroup) return this.#groupPage.all(db, { appId, groupId: lowId, userId, ...page })
-    return isBroadcastStream({ lowId })
-      ? this.#broadcastPage.all(db, { appId, senderId: highId, userId, ...page })
-      : this.#page.all(db, { appId, lowId, highId, userId, ...page })
+    return this.#page.of(log).all(db, { ...readerKeyOf(log), ...page })
   }
 
   /** Lists the sizes of messages as {@link page} lists messages, those of hidden ones included, which come last. */
@@ -370,14 +290,10 @@ export class HistoryStore {
   /** Lists messages above an ID that a reader sees, oldest first. The caller leaves out hidden ones. */
   async listAfter(
     db: Queryable,
-    { appId, lowId, highId, isGroup, userId }: ReadableLog,
-    { afterId, limit }: { readonly afterId: number; readonly limit: number },
+    log: ReadableLog,
+    page: { readonly afterId: number; readonly limit: number },
   ): Promise<HistoryMessage[]> {
-    if (isBroadcastStream({ lowId }))
-      return this.#broadcastsAfter.all(db, { appId, senderId: highId, userId, afterId, limit })
-    return isGroup
-      ? this.#groupAfter.all(db, { appId, groupId: lowId, userId, afterId, limit })
-      : this.#after.all(db, { appId, lowId, highId, userId, afterId, limit })
+    return this.#after.of(log).all(db, { ...readerKeyOf(log), ...page })
   }
 
   /**
@@ -407,16 +323,8 @@ export class HistoryStore {
   }
 
   /** Finds a message with its status for a reader, hidden or not; null when there is none. */
-  async find(
-    db: Queryable,
-    { appId, lowId, highId, isGroup, userId }: ReadableLog,
-    messageId: number,
-  ): Promise<HistoryMessage | null> {
-    if (isBroadcastStream({ lowId }))
-      return this.#oneBroadcast.first(db, { appId, senderId: highId, userId, messageId })
-    return isGroup
-      ? this.#groupOne.first(db, { appId, groupId: lowId, userId, messageId })
-      : this.#one.first(db, { appId, lowId, highId, userId, messageId })
+  async find(db: Queryable, log: ReadableLog, messageId: number): Promise<HistoryMessage | null> {
+    return this.#one.of(log).first(db, { ...readerKeyOf(log), messageId })
   }
 
   /** Finds the position of a message, recalled or not; null when the conversation never had it. */
@@ -442,17 +350,7 @@ export class HistoryStore {
     { appId, lowId, highId, userId }: ReadableLog,
     messageId: number,
   ): Promise<{ seq: number; messageId: number }> {
-    const row = await db
-      .selectFrom('messages as m')
-      .select(['m.seq', 'm.msg_id as messageId'])
-      .where('m.app_id', '=', appId)
-      .where('m.low_id', '=', lowId)
-      .where('m.high_id', '=', highId)
-      .where('m.msg_id', '<=', messageId)
-      .where(isReader('m', userId))
-      .orderBy('m.msg_id', 'desc')
-      .limit(1)
-      .executeTakeFirst()
+    const row = await this.#upTo.first(db, { appId, lowId, highId, userId, messageId })
     return row ?? { seq: 0, messageId: 0 }
   }
 }

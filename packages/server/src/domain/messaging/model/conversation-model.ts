@@ -14,7 +14,6 @@ export interface ConversationKey {
 }
 
 export interface Conversation extends ConversationKey {
-  /** The positions of members are in `group_members`. */
   readonly isGroup: boolean
 }
 
@@ -60,28 +59,17 @@ export interface ConversationView {
   readonly place: number
 }
 
-/** A party of a direct conversation: the first one has the smaller ID and the columns `low_…`, the second one the columns `high_…`. */
-export type Party = 'first' | 'second'
-
-const columnPrefix = { first: 'low', second: 'high' } as const
-
-/** The column of a party in the row of a conversation. */
-export function partyColumn<Name extends string>(
-  party: Party,
-  name: Name,
-): `${'low' | 'high'}_${Name}` {
-  return `${columnPrefix[party]}_${name}`
+/** Returns the conversation of a reader by its key. The same ID twice is a group, or the conversation with oneself. */
+export function conversationOf(key: ConversationKey, readerId: Int64): Conversation {
+  return { ...key, isGroup: key.lowId === key.highId && key.lowId !== readerId }
 }
 
-/** The parties that a user is: both in the conversation with oneself, none for other users. */
-export function partiesOf(
+/** Tests whether a user is a party of a direct conversation. */
+export function isParty(
   { lowId, highId }: Pick<ConversationKey, 'lowId' | 'highId'>,
   userId: Int64,
-): readonly Party[] {
-  const parties: Party[] = []
-  if (lowId === userId) parties.push('first')
-  if (highId === userId) parties.push('second')
-  return parties
+): boolean {
+  return lowId === userId || highId === userId
 }
 
 /** The broadcasts of a sender, stored as a conversation of all users with the sender. */

@@ -23,7 +23,7 @@ import {
 } from '../model/conversation-model.js'
 import { requireSize } from '../model/message-content.js'
 import type { AcknowledgementService } from '../positions/acknowledgement-service.js'
-import type { BroadcastPositionStore } from '../positions/broadcast-position-store.js'
+import type { ReaderStore } from '../readers/reader-store.js'
 import type { ReceiptRequestStore } from '../positions/receipt-request-store.js'
 import type { TransactionKey } from '../transactions/transaction-statements.js'
 import type { TransactionStore } from '../transactions/transaction-store.js'
@@ -44,7 +44,7 @@ export interface MessageOperationsOptions {
   readonly conversationStore: ConversationStore
   readonly changes: ChangeStore
   readonly messageLog: HistoryStore
-  readonly broadcastPositions: BroadcastPositionStore
+  readonly readers: ReaderStore
   readonly receiptRequests: ReceiptRequestStore
   readonly fileWithdrawals: FileWithdrawals
   readonly finder: ConversationFinder
@@ -259,11 +259,14 @@ export class MessageOperations {
     peerId: Int64,
     messageId: Int64,
   ): Promise<LockedMessage | null> {
-    const { store, conversationStore, broadcastPositions } = this.options
+    const { store, conversationStore, finder, messageLog, readers } = this.options
     const { appId, isAdminToken } = actor
     if (!isAdminToken) {
-      if (!(await broadcastPositions.find(tx, { ...actor, senderId: peerId }))) return null
-      if ((await broadcastPositions.findSender(tx, actor, messageId)) === peerId)
+      const stream = finder.streamOf(actor, peerId)
+      const positions = await readers.find(tx, stream)
+      if (!positions) return null
+      const isVisible = messageId > positions.startMessageId
+      if (isVisible && (await messageLog.findSeq(tx, stream, messageId)) !== null)
         throw new AppError('no_permission', 'a broadcast is changed with an Admin token only')
       throw new AppError('message_not_found')
     }

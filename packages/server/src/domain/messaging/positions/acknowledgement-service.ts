@@ -5,12 +5,11 @@ import type { ChargeRows } from '../../charge-rows.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { BroadcastSenders } from '../conversations/broadcast-senders.js'
 import type { ConversationFinder } from '../conversations/conversation-finder.js'
-import type { ConversationListStore } from '../conversations/conversation-list-store.js'
+import type { ConversationListStore } from '../readers/conversation-list-store.js'
 import type { ConversationStore } from '../conversations/conversation-store.js'
 import type { ReadableLog } from '../conversations/readable-log.js'
 import type { HistoryStore } from '../log/history-store.js'
-import { directConversation } from '../model/conversation-model.js'
-import type { BroadcastPositionStore } from './broadcast-position-store.js'
+import { directConversation, isBroadcastStream } from '../model/conversation-model.js'
 import type { KnownReader, PositionWriter } from './position-writer.js'
 import { ignoreTransientErrors } from './transient-errors.js'
 
@@ -22,7 +21,6 @@ export interface AcknowledgementServiceOptions {
   readonly messageLog: HistoryStore
   readonly positions: PositionWriter
   readonly broadcastSenders: BroadcastSenders
-  readonly broadcastPositions: BroadcastPositionStore
   readonly outbox: Pick<Outbox, 'lastMessageId'>
 }
 
@@ -93,7 +91,7 @@ export class AcknowledgementService {
       await Promise.all(
         answered.map(async (peerId) => {
           const reader = await positions.find(finder.streamOf(user, peerId))
-          if (reader && hasUnreadBroadcasts(reader))
+          if (reader && reader.positions.end > reader.positions.at.read_seq)
             await this.#readUpTo({ reader, seq: null }, messageId)
         }),
       )
@@ -125,16 +123,15 @@ export class AcknowledgementService {
     messageId: Int64,
     charge: ChargeRows,
   ): Promise<ReadableLog | null> {
-    const { database, finder, lists, broadcastPositions } = this.options
+    const { database, finder, lists } = this.options
     if (await this.#isAboveAll(user, messageId)) return null
     await this.#charge(user, charge)
     const holding = await database.read((db) => lists.findByMessage(db, user, messageId))
-    const senderId = holding
-      ? null
-      : await database.read((db) => broadcastPositions.findSender(db, user, messageId))
-    const named =
-      senderId === null ? holding : directConversation(user.appId, user.userId, senderId)
-    return named && database.read((db) => finder.findReadable(db, user, named))
+    if (!holding) return null
+    const named = isBroadcastStream(holding)
+      ? directConversation(user.appId, user.userId, holding.highId)
+      : holding
+    return database.read((db) => finder.findReadable(db, user, named))
   }
 
   /** Tests for an ID that no message of the app has. */
@@ -194,16 +191,12 @@ export class AcknowledgementService {
         : database.read((db) => messageLog.findSeq(db, log, messageId)),
     ])
     const isBeforeRegistration =
-      reader?.kind === 'broadcast' && Number(messageId) <= reader.positions.afterId
+      isBroadcastStream(log) && Number(messageId) <= (reader?.positions.startMessageId ?? 0)
     return { reader, seq: reader && !isBeforeRegistration ? seq : null }
   }
 }
 
 /** False for senders as readers of their own broadcasts, which are never unread. */
-function receivesMessages(reader: KnownReader): boolean {
-  return reader.kind !== 'broadcast' || reader.positions.senderId !== reader.userId
-}
-
-function hasUnreadBroadcasts(reader: KnownReader): boolean {
-  return reader.kind === 'broadcast' && reader.positions.end > reader.positions.at.read_seq
+function receivesMessages({ conversation, userId }: KnownReader): boolean {
+  return !isBroadcastStream(conversation) || conversation.highId !== userId
 }

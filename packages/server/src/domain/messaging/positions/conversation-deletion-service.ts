@@ -2,30 +2,20 @@ import type { Int64 } from '@hermod/protocol'
 import { actorEvent } from '@hermod/protocol/events'
 import type { Database, Tx } from '../../../db/database.js'
 import type { Outbox } from '../../../outbox/outbox.js'
-import type { MemberKey } from '../../groups/core/group-model.js'
 import type { ConversationEnd } from '../../groups/membership/group-conversations.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { ConversationFinder } from '../conversations/conversation-finder.js'
 import type { ConversationStore } from '../conversations/conversation-store.js'
-import {
-  broadcastStream,
-  type Conversation,
-  toEventConversation,
-} from '../model/conversation-model.js'
-import type { BroadcastPositionStore } from './broadcast-position-store.js'
-
-/** The hidden positions of group members. */
-export interface HiddenMemberPositions {
-  /** Hides the messages up to the end of the conversation. @returns false when there is no such member */
-  hide(tx: Tx, member: MemberKey, end: ConversationEnd): Promise<boolean>
-}
+import { isBroadcastStream, toEventConversation } from '../model/conversation-model.js'
+import { readerKeyOf } from '../readers/reader-sql.js'
+import type { ReaderStore } from '../readers/reader-store.js'
+import type { ReadableLog } from '../conversations/readable-log.js'
 
 export interface ConversationDeletionServiceOptions {
   readonly database: Database
   readonly finder: ConversationFinder
-  readonly store: ConversationStore
-  readonly members: HiddenMemberPositions
-  readonly broadcastPositions: BroadcastPositionStore
+  readonly store: Pick<ConversationStore, 'findEnd'>
+  readonly readers: ReaderStore
   readonly outbox: Outbox
 }
 
@@ -38,50 +28,28 @@ export class ConversationDeletionService {
    * @throws AppError conversation_not_found
    */
   async delete(reader: UserKey, peerId: Int64): Promise<void> {
-    const { database, finder, store, broadcastPositions } = this.options
-    const conversation = await database.read((db) => finder.getReadable(db, reader, peerId))
+    const { database, finder } = this.options
+    const log = await database.read((db) => finder.getReadable(db, reader, peerId))
+    const logs = log.isGroup ? [log] : [log, finder.streamOf(reader, peerId)]
     await database.transaction(async (tx) => {
-      if (conversation.isGroup) {
-        const end = await this.#hideGroup(tx, reader, peerId)
-        if (end) this.#announce(tx, reader, conversation, end)
-        return
-      }
-      const end = await store.hide(tx, conversation, reader.userId)
-      if (end) this.#announce(tx, reader, conversation, end)
-      const ofBroadcasts = await broadcastPositions.hide(tx, { ...reader, senderId: peerId })
-      if (ofBroadcasts)
-        this.#announce(tx, reader, broadcastStream(reader.appId, peerId), {
-          ...ofBroadcasts,
-          seq: ofBroadcasts.end,
-        })
+      for (const each of logs) await this.#hide(tx, each)
     })
   }
 
-  /** @returns null when the group has no messages or the reader is no member */
-  async #hideGroup(
-    tx: Tx,
-    { appId, userId }: UserKey,
-    groupId: Int64,
-  ): Promise<ConversationEnd | null> {
-    const { store, members } = this.options
-    const end = await store.findEnd(tx, { appId, groupId })
-    const isHidden = end.seq > 0 && (await members.hide(tx, { appId, groupId, userId }, end))
-    return isHidden ? end : null
+  /** Hides the messages up to the end of the log, if the user is a reader and there are any. */
+  async #hide(tx: Tx, log: ReadableLog): Promise<void> {
+    const { store, readers } = this.options
+    const end = await store.findEnd(tx, log)
+    if (end.seq === 0) return
+    if (isBroadcastStream(log)) await readers.insertOfStream(tx, log)
+    if (await readers.hide(tx, readerKeyOf(log), end)) this.#announce(tx, log, end)
   }
 
   /** Appends the event for the other devices of the reader. */
-  #announce(
-    tx: Tx,
-    { appId, userId }: UserKey,
-    conversation: Conversation,
-    { seq, lastMessageId }: Pick<ConversationEnd, 'seq' | 'lastMessageId'>,
-  ): void {
+  #announce(tx: Tx, log: ReadableLog, { seq, lastMessageId }: ConversationEnd): void {
+    const { appId, userId } = log
     const about = { appId, actorId: userId, userIds: [userId] }
-    const details = {
-      conversation: toEventConversation(conversation),
-      hidden_msg_id: lastMessageId,
-      seq,
-    }
+    const details = { conversation: toEventConversation(log), hidden_msg_id: lastMessageId, seq }
     this.options.outbox.append(tx, actorEvent('conversation.deleted', about, details))
   }
 }

@@ -1,46 +1,30 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import { actorEvent, type Event } from '@hermod/protocol/events'
 import type { Database } from '../../../db/database.js'
-import { chunksOf } from '../../../lib/chunks.js'
 import type { Clock } from '../../../lib/clock.js'
 import { type BatchObserver, BatchQueue } from '../../../lib/concurrency/batch-queue.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { BroadcastSenders } from '../conversations/broadcast-senders.js'
-import type { ConversationListStore } from '../conversations/conversation-list-store.js'
-import type { ConversationStore } from '../conversations/conversation-store.js'
 import type { ReadableLog } from '../conversations/readable-log.js'
 import {
-  broadcastStream,
   type Conversation,
-  groupConversation,
+  type ConversationKey,
   isBroadcastStream,
-  type Party,
-  partiesOf,
   readersOf,
   toEventConversation,
 } from '../model/conversation-model.js'
-import type { ReaderPositions, ReceiptPosition } from '../model/reader-positions.js'
-import type { BroadcastPositionStore, BroadcastPositions } from './broadcast-position-store.js'
-import type { MemberPositionStore, MemberPositions } from './member-position-store.js'
-import { isFurther } from './moves/furthest-readers.js'
-import type {
-  BroadcastMove,
-  CallerMoves,
-  DirectMove,
-  MemberMove,
-  PositionEvent,
-  PositionMove,
-} from './moves/move-model.js'
+import { isFurther } from '../model/furthest-readers.js'
+import type { ReaderPositions, ReceiptPosition } from '../readers/reader-positions.js'
+import { readerOf } from '../readers/reader-statements.js'
+import type { ListedPositions, ReaderStore } from '../readers/reader-store.js'
+import type { CallerMoves, PositionEvent, PositionMove } from './moves/move-model.js'
 import { movePositions } from './moves/move-positions.js'
 import type { ReceiptRequestStore } from './receipt-request-store.js'
 
 export interface PositionWriterOptions {
   readonly database: Database
-  readonly store: ConversationStore
-  readonly lists: ConversationListStore
-  readonly memberPositions: MemberPositionStore
+  readonly readers: ReaderStore
   readonly receiptRequests: ReceiptRequestStore
-  readonly broadcastPositions: BroadcastPositionStore
   readonly broadcastSenders: BroadcastSenders
   readonly clock: Clock
   readonly maxBatchMoves: number
@@ -50,18 +34,17 @@ export interface PositionWriterOptions {
   appended(appId: string): void
 }
 
-/** A user as reader of a conversation. */
-interface ConversationReader {
+/** A user as reader of a conversation, with its positions. */
+interface Reader {
   readonly conversation: Conversation
   readonly userId: Int64
+  readonly positions: ReaderPositions
 }
 
-/** A reader and its positions: a party of a direct conversation, a group member, or a user with the broadcasts of a sender. */
-export type KnownReader = ConversationReader & { readonly conversation: ReadableLog } & (
-    | { readonly kind: 'direct'; readonly party: Party; readonly positions: ReaderPositions }
-    | { readonly kind: 'member'; readonly positions: MemberPositions }
-    | { readonly kind: 'broadcast'; readonly positions: BroadcastPositions }
-  )
+/** A {@link Reader} who may read the conversation. */
+export interface KnownReader extends Reader {
+  readonly conversation: ReadableLog
+}
 
 /** The new position and the message there, which the event names; null = the end of the conversation and its last message. */
 export type MoveTarget = { readonly seq: number; readonly messageId: number } | null
@@ -93,7 +76,7 @@ export class PositionWriter {
       maxQueuedSize: maxQueuedMoves,
       maxBatches: options.database.dialect.concurrentBatches,
       run: (callers) => this.#commit(callers),
-      full: () => new AppError('unavailable', 'too many marks are waiting'),
+      full: () => new AppError('unavailable', 'too many positions are waiting'),
       isErrorOfOne: (error) => !(error instanceof AppError),
       observer,
     })
@@ -111,22 +94,9 @@ export class PositionWriter {
 
   /** @returns null when there is no such conversation, or the sender has no broadcast for the user */
   async find(conversation: ReadableLog): Promise<KnownReader | null> {
-    const { database, store, memberPositions, broadcastPositions } = this.options
-    const { appId, userId, lowId, highId } = conversation
-    if (conversation.isGroup) {
-      const key = { appId, groupId: lowId, userId }
-      const positions = await database.read((db) => memberPositions.find(db, key))
-      return positions && { kind: 'member', conversation, userId, positions }
-    }
-    if (isBroadcastStream(conversation)) {
-      const key = { appId, userId, senderId: highId }
-      const positions = await database.read((db) => broadcastPositions.find(db, key))
-      return positions && { kind: 'broadcast', conversation, userId, positions }
-    }
-    const [party] = partiesOf(conversation, userId)
-    if (party === undefined) return null
-    const positions = await database.read((db) => store.findPositions(db, conversation, party))
-    return positions && { kind: 'direct', conversation, userId, party, positions }
+    const { database, readers } = this.options
+    const positions = await database.read((db) => readers.find(db, conversation))
+    return positions && { conversation, userId: conversation.userId, positions }
   }
 
   /**
@@ -152,88 +122,71 @@ export class PositionWriter {
   }
 
   /**
-   * Reads all conversations of a user to their ends, in steps: direct ones, then broadcasts, then groups. Notifies as {@link move} does,
-   * for each position that moves, after one event that announces them all.
+   * Reads all conversations of a user to their ends, in steps. Notifies as {@link move} does, for
+   * each position that moves, after one event that announces them all.
    * @throws as {@link move}; then some conversations may have been read
    */
   async readAll(user: UserKey): Promise<void> {
-    const { database, lists, memberPositions, broadcastPositions, broadcastSenders } = this.options
-    const { appId, userId } = user
+    const { database, readers, broadcastSenders } = this.options
+    const { userId } = user
+    const hasBroadcasts = (await broadcastSenders.find(user.appId)).size > 0
     let isAnnounced = false
-    const step = async (moves: readonly PositionMove[]) => {
+    let after: ConversationKey | null = null
+    for (;;) {
+      const page = { after, limit: movesPerStep, hasBroadcasts }
+      const listed: ListedPositions[] = await database.read((db) =>
+        readers.listNotRead(db, user, page),
+      )
+      const moves = await Promise.all(
+        listed.map((each) => this.#moveOf({ ...each, userId }, 'read_seq', null)),
+      )
       const announcement = isAnnounced ? null : readAllRow(user)
       if (moves.length > 0 && (await this.#queue.add({ moves, announcement }))) isAnnounced = true
-    }
-    const direct = await database.read((db) => lists.listNotRead(db, user))
-    for (const chunk of chunksOf(direct, movesPerStep))
-      await step(
-        chunk.map(({ conversation, party }) =>
-          directMove({ conversation, userId }, party, 'read_seq', null),
-        ),
-      )
-    if ((await broadcastSenders.find(appId)).size > 0) {
-      const streams = await database.read((db) => broadcastPositions.listNotRead(db, user))
-      for (const chunk of chunksOf(streams, movesPerStep))
-        await step(
-          chunk.map((positions) => {
-            const conversation = broadcastStream(appId, positions.senderId)
-            return broadcastMove({ conversation, userId }, positions, 'read_seq', null)
-          }),
-        )
-    }
-    const page = { afterGroupId: 0 as Int64, limit: movesPerStep }
-    for (;;) {
-      const members = await database.read((db) => memberPositions.listNotRead(db, user, page))
-      const moves = members.map((member) => {
-        const reader = { conversation: groupConversation(appId, member.groupId), userId }
-        return this.#memberMove(reader, member, 'read_seq', null)
-      })
-      await step(await Promise.all(moves))
-      if (members.length < movesPerStep) return
-      page.afterGroupId = members.at(-1)?.groupId ?? 0
+      if (listed.length < movesPerStep) return
+      after = listed.at(-1)?.conversation ?? null
     }
   }
 
+  /**
+   * Reads the requests of receipts before the procedure: none is added at or below a present
+   * position, and the procedure skips those already answered.
+   */
   async #moveOf(
-    reader: KnownReader,
+    { conversation, userId, positions }: Reader,
     position: ReceiptPosition,
     to: MoveTarget,
   ): Promise<PositionMove> {
-    switch (reader.kind) {
-      case 'direct':
-        return directMove(reader, reader.party, position, to)
-      case 'member':
-        return this.#memberMove(reader, reader.positions, position, to)
-      case 'broadcast':
-        return broadcastMove(reader, reader.positions, position, to)
-    }
-  }
-
-  /** Reads the requests before the procedure: none is added at or below a present position, and the procedure skips those already answered. */
-  async #memberMove(
-    reader: ConversationReader,
-    member: MemberPositions,
-    position: ReceiptPosition,
-    to: MoveTarget,
-  ): Promise<MemberMove> {
     const { database, receiptRequests } = this.options
-    const { conversation, userId } = reader
-    const { appId, lowId: groupId } = conversation
-    const { seq, messageId } = to ?? { seq: member.end, messageId: member.lastMessageId }
+    const { at, end, lastMessageId, startMessageId, seen, group } = positions
+    const { seq, messageId } = to ?? { seq: end, messageId: lastMessageId }
+    const { appId, lowId } = conversation
+    const isStream = isBroadcastStream(conversation)
     const isRead = position === 'read_seq'
-    const range = { appId, groupId, userId, from: member.at[position], to: seq }
+    const from = at[position]
+    // A group and the broadcasts of a sender may have as many readers as there are users.
+    const userIds = conversation.isGroup || isStream ? [userId] : readersOf(conversation)
+    const range = { appId, groupId: lowId, userId, from, to: seq }
     return {
-      kind: 'member',
-      conversation: conversationKeyOf(conversation),
-      userId,
+      reader: readerOf(conversation, userId),
       position,
       seq,
-      isFurther: isRead && isFurther(member, userId, seq),
-      event: positionEvent(reader, position, [userId], { seq, messageId }),
+      from,
+      start: isStream ? { messageId: startMessageId, seq: seen, ackedSeq: seen } : null,
+      isFurther: isRead && group !== null && isFurther(group.furthest, userId, seq),
       receipts:
-        isRead && member.hasReadAck
+        isRead && group?.hasReadAck
           ? await database.read((db) => receiptRequests.listBetween(db, range))
           : [],
+      event: {
+        kind: positionEvents[position],
+        payload: {
+          actor_id: userId,
+          user_ids: [...userIds],
+          conversation: toEventConversation(conversation),
+          msg_id: messageId,
+          seq,
+        },
+      },
     }
   }
 
@@ -241,64 +194,9 @@ export class PositionWriter {
     const { database, clock, appended } = this.options
     const moved = await database.procedure(movePositions, { callers, now: clock.now() }, null)
     const successful = callers.filter((_, index) => moved[index])
-    const appIds = successful.flatMap(({ moves }) => moves[0]?.conversation.appId ?? [])
+    const appIds = successful.flatMap(({ moves }) => moves[0]?.reader.appId ?? [])
     for (const appId of new Set(appIds)) appended(appId)
     return moved
-  }
-}
-
-function directMove(
-  reader: ConversationReader,
-  party: Party,
-  position: ReceiptPosition,
-  to: MoveTarget,
-): DirectMove {
-  const { conversation } = reader
-  return {
-    kind: 'direct',
-    conversation: conversationKeyOf(conversation),
-    party,
-    position,
-    seq: to?.seq ?? null,
-    event: positionEvent(reader, position, readersOf(conversation), to),
-  }
-}
-
-/** Notifies the own devices only, since a broadcast may have as many readers as there are users. */
-function broadcastMove(
-  reader: ConversationReader,
-  { end, seen, lastMessageId }: BroadcastPositions,
-  position: ReceiptPosition,
-  to: MoveTarget,
-): BroadcastMove {
-  const { conversation, userId } = reader
-  const { seq, messageId } = to ?? { seq: end, messageId: lastMessageId }
-  return {
-    kind: 'broadcast',
-    conversation: conversationKeyOf(conversation),
-    userId,
-    position,
-    seq,
-    seen,
-    event: positionEvent(reader, position, [userId], { seq, messageId }),
-  }
-}
-
-function positionEvent(
-  { conversation, userId }: ConversationReader,
-  position: ReceiptPosition,
-  userIds: readonly Int64[],
-  to: MoveTarget,
-): PositionEvent {
-  return {
-    kind: positionEvents[position],
-    payload: {
-      actor_id: userId,
-      user_ids: [...userIds],
-      conversation: toEventConversation(conversation),
-      msg_id: to?.messageId ?? 0,
-      seq: to?.seq ?? 0,
-    },
   }
 }
 
@@ -311,13 +209,6 @@ function readAllRow({ appId, userId }: UserKey) {
   return { appId, kind, payload: JSON.stringify(payload) }
 }
 
-function conversationKeyOf({ appId, lowId, highId }: Conversation) {
-  return { appId, lowId, highId }
-}
-
 function sizeOf({ moves }: CallerMoves): number {
-  return moves.reduce(
-    (sum, move) => sum + 1 + (move.kind === 'member' ? move.receipts.length : 0),
-    0,
-  )
+  return moves.reduce((sum, { receipts }) => sum + 1 + receipts.length, 0)
 }

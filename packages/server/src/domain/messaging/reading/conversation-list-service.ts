@@ -7,7 +7,7 @@ import type {
   ConversationListStore,
   ListPage,
   UnreadCount,
-} from '../conversations/conversation-list-store.js'
+} from '../readers/conversation-list-store.js'
 import type { ConversationView } from '../model/conversation-model.js'
 
 export interface ConversationListServiceOptions {

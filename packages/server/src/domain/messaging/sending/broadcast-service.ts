@@ -101,10 +101,10 @@ export class BroadcastService {
     const messageId = rowValue.messageId(row)
     const sentAt = rowValue.sentAt(row)
     const [end] = await database.bulk<AdvancedConversation>(tx, advanceConversations, [
-      // The sender, who is the second party, has read its own broadcast.
+      // The sender has read its own broadcast.
       advanceRow(
         { conversation: stream, count: 1, firstId: messageId, sentAt },
-        { first: 0, second: 1 },
+        { senderId: rowValue.senderId(row), last: 1, othersLast: 0 },
       ),
     ])
     if (!end) throw new Error('the broadcasts of a present user are closed')

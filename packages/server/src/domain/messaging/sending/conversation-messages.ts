@@ -4,16 +4,16 @@ import { chunksOf } from '../../../lib/chunks.js'
 import { compare } from '../../../lib/compare.js'
 import { groupBy } from '../../../lib/group-by.js'
 import type { NewRow } from '../../../outbox/outbox-statements.js'
-import { advancedMemberRow } from '../../groups/membership/member-statements.js'
 import { systemUserId } from '../../users/system-user.js'
 import {
   type AppendedMessages,
-  advanceGroupRow,
   advanceRow,
+  type LastSenders,
 } from '../conversations/conversation-statements.js'
 import { type ConversationKey, compareConversations } from '../model/conversation-model.js'
 import { type MessageRow, rowValue } from '../model/message-model.js'
 import { encodeRanges, type MessageRange } from '../model/message-ranges.js'
+import { advancedReaderRow, readerOf } from '../readers/reader-statements.js'
 import type { PlannedSend } from './claims.js'
 
 /** The messages of a batch to one conversation, at least one. */
@@ -28,13 +28,10 @@ export interface ConversationMessages {
 }
 
 /**
- * Sorts messages in the order in which all transactions lock conversations: direct ones, then those of groups, each by key. The messages
- * of each conversation are in the order of the batch.
+ * Sorts messages by conversation, in the order in which all transactions lock conversations. The
+ * messages of each conversation are in the order of the batch.
  */
-export function byConversation(sends: readonly PlannedSend[]): {
-  readonly direct: ConversationMessages[]
-  readonly groups: ConversationMessages[]
-} {
+export function byConversation(sends: readonly PlannedSend[]): ConversationMessages[] {
   const messages = sends.flatMap(({ rows, groups }) =>
     rows.map((row, index) => ({
       row,
@@ -51,10 +48,7 @@ export function byConversation(sends: readonly PlannedSend[]): {
     else found.push({ conversation, isGroup, rows: [row], alterations: 0, receipts: [] })
     if (memberIds) found.at(-1)?.receipts.push({ row, memberIds })
   }
-  return {
-    direct: found.filter(({ isGroup }) => !isGroup),
-    groups: found.filter(({ isGroup }) => isGroup),
-  }
+  return found
 }
 
 export function firstIdOf({ rows }: ConversationMessages): number {
@@ -70,37 +64,38 @@ export function timeOfRows({ rows }: ConversationMessages): number {
   return rowValue.sentAt(rows[0] as MessageRow)
 }
 
-export function directRow(messages: ConversationMessages): unknown[] {
-  const { lowId, highId } = messages.conversation
-  const readers = messages.rows.map(readerOf)
-  return advanceRow(appendedOf(messages), {
-    first: readers.lastIndexOf(lowId) + 1,
-    second: readers.lastIndexOf(highId) + 1,
-  })
+/** Returns the row that takes the positions of the messages. */
+export function conversationRow(messages: ConversationMessages): unknown[] {
+  return advanceRow(appendedOf(messages), lastSendersOf(messages))
 }
 
-export function groupRow(messages: ConversationMessages): unknown[] {
-  const readers = messages.rows.map(readerOf)
-  const isMember = (id: Int64 | null): id is Int64 => id !== null && id !== systemUserId
-  const senderId = readers.findLast(isMember) ?? systemUserId
-  return advanceGroupRow(appendedOf(messages), {
+/** The system is a party of its direct conversations, and no reader of groups. */
+function lastSendersOf({ rows, isGroup }: ConversationMessages): LastSenders {
+  const senders = rows.map(senderOf)
+  const isReader = (id: Int64 | null): id is Int64 =>
+    id !== null && !(isGroup && id === systemUserId)
+  const senderId = senders.findLast(isReader)
+  if (senderId === undefined) return { senderId: systemUserId, last: 0, othersLast: 0 }
+  return {
     senderId,
-    ownPlace: senderId === systemUserId ? 0 : readers.lastIndexOf(senderId) + 1,
-    othersPlace: readers.findLastIndex((id) => isMember(id) && id !== senderId) + 1,
-  })
+    last: senders.lastIndexOf(senderId) + 1,
+    othersLast: senders.findLastIndex((id) => isReader(id) && id !== senderId) + 1,
+  }
 }
 
-/** Positions of members who have read their own messages by sending them (rule E5), in the order in which all transactions lock members. */
+/**
+ * Returns the positions of members who have read their own messages by sending them (rule E5), in
+ * the order in which all transactions lock readers.
+ */
 export function senderRows({ conversation, rows }: ConversationMessages): unknown[][] {
-  const { appId, lowId: groupId } = conversation
   const positions = new Map<Int64, number>()
   for (const row of rows) {
-    const userId = readerOf(row)
+    const userId = senderOf(row)
     if (userId !== null && userId !== systemUserId) positions.set(userId, rowValue.seq(row))
   }
   return [...positions]
     .sort(([a], [b]) => compare(a, b))
-    .map(([userId, seq]) => advancedMemberRow({ appId, groupId, userId }, seq))
+    .map(([userId, seq]) => advancedReaderRow(readerOf(conversation, userId), seq))
 }
 
 /** Notifications in users' names, which move no positions. */
@@ -166,6 +161,6 @@ function appendedOf(messages: ConversationMessages): AppendedMessages {
 }
 
 /** The user who has read a message by sending it; null for a notification (rule E5). */
-function readerOf(row: MessageRow): Int64 | null {
+function senderOf(row: MessageRow): Int64 | null {
   return rowValue.isNotification(row) ? null : rowValue.senderId(row)
 }

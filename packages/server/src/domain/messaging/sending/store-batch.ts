@@ -11,19 +11,15 @@ import {
   type OutboxHead,
   positionsOfRows,
 } from '../../../outbox/outbox-statements.js'
-import { advanceMembers } from '../../groups/membership/member-statements.js'
 import { systemUserId } from '../../users/system-user.js'
 import type { UserKey } from '../../users/user-model.js'
 import { lockPresence } from '../../users/user-statements.js'
 import {
   type AdvancedConversation,
-  addToLists,
   advanceConversations,
-  advanceGroupConversations,
   idsAheadRow,
   lastMessageIdRow,
   lastNotifiedRow,
-  listRow,
   setIdsAhead,
   setLastMessageIds,
   setLastNotified,
@@ -35,6 +31,13 @@ import {
 } from '../log/message-statements.js'
 import { type ConversationKey, readersOf } from '../model/conversation-model.js'
 import { type MessageRow, rowValue } from '../model/message-model.js'
+import {
+  advanceReaders,
+  insertedReaderRow,
+  insertReaders,
+  noStart,
+  readerOf,
+} from '../readers/reader-statements.js'
 import {
   insertReceiptRequests,
   receiptRequestRow,
@@ -61,9 +64,8 @@ import {
 import {
   byConversation,
   type ConversationMessages,
-  directRow,
+  conversationRow,
   firstIdOf,
-  groupRow,
   lastIdOf,
   notificationsIn,
   outboxRow,
@@ -89,18 +91,17 @@ export const storeBatch: Procedure<Batch, StoredBatch, MessageIdSource> = {
     const assumesNew = isFirstTry && context.isRemote
     const known = assumesNew ? new Map<PlannedSend, readonly number[]>() : await claimed
     const fresh = planned.filter((send) => !known.has(send) && !repeats.has(send))
-    const { direct, groups } = byConversation(fresh)
+    const conversations = byConversation(fresh)
     const [before, ends] = await Promise.all([
       assumesNew ? claimed : null,
-      takePositions(context, direct, groups),
+      takePositions(context, conversations),
     ])
     if (before && before.size > 0) throw retry({ hasRepeats: true })
     const refuse = (refused: readonly MessageRow[]) => {
       if (refused.length > 0) throw retry({ refused: indexesOf(refused, planned) })
     }
-    const closed = direct.filter((messages) => !endOf(ends, messages))
+    const closed = conversations.filter((messages) => !endOf(ends, messages))
     refuse(closed.flatMap(({ rows }) => rows))
-    const conversations = [...direct, ...groups]
     const { begun, moved, ahead, isRenumbered } = numberMessages(conversations, ends, idSource)
     refuse(await updateReaders(context, conversations, begun))
     const renumbered = isRenumbered ? originals.filter((send) => !known.has(send)) : []
@@ -125,14 +126,13 @@ export const storeBatch: Procedure<Batch, StoredBatch, MessageIdSource> = {
 /** Takes the next positions of the conversations. @returns the new ends by key; closed conversations have none */
 async function takePositions(
   context: ProcedureContext,
-  direct: readonly ConversationMessages[],
-  groups: readonly ConversationMessages[],
+  conversations: readonly ConversationMessages[],
 ): Promise<ReadonlyMap<string, AdvancedConversation>> {
-  const ends = await Promise.all([
-    context.run<AdvancedConversation>(advanceConversations, direct.map(directRow)),
-    context.run<AdvancedConversation>(advanceGroupConversations, groups.map(groupRow)),
-  ])
-  return new Map(ends.flat().map((row) => [keyText(row.app_id, row.low_id, row.high_id), row]))
+  const ends = await context.run<AdvancedConversation>(
+    advanceConversations,
+    conversations.map(conversationRow),
+  )
+  return new Map(ends.map((row) => [keyText(row.app_id, row.low_id, row.high_id), row]))
 }
 
 function endOf(
@@ -197,7 +197,7 @@ function renumber(
 }
 
 /**
- * Adds begun conversations to the lists of their parties and moves the positions of senders in groups.
+ * Inserts the readers of begun conversations and moves the positions of senders in groups.
  *
  * The deletion of a user closes the open conversations and ends the memberships. The statements here wait for it and show its result,
  * so users are looked up only where no such row exists: parties of new conversations, senders who are no members any more, and
@@ -210,16 +210,18 @@ async function updateReaders(
   begun: readonly ConversationMessages[],
 ): Promise<readonly MessageRow[]> {
   const groups = conversations.filter(({ isGroup }) => isGroup)
-  const lists = begun.flatMap(({ conversation }) =>
-    readersOf(conversation).map((userId) => listRow(conversation, userId)),
+  const readers = begun.flatMap(({ conversation }) =>
+    readersOf(conversation).map((userId) =>
+      insertedReaderRow(readerOf(conversation, userId), noStart),
+    ),
   )
   const senders = groups.flatMap(senderRows)
-  const [listed, moved] = await Promise.all([
-    context.change(addToLists, lists),
-    context.change(advanceMembers, senders),
+  const [inserted, moved] = await Promise.all([
+    context.change(insertReaders, readers),
+    context.change(advanceReaders, senders),
   ])
   return rowsOfDeleted(context, [
-    ...(listed < lists.length ? begun : []),
+    ...(inserted < readers.length ? begun : []),
     ...(moved < senders.length
       ? groups
       : groups.map((messages) => ({ ...messages, rows: notificationsIn(messages) }))),

@@ -1,38 +1,34 @@
 import type { Int64 } from '@hermod/protocol'
-import type { Database, Param, Prepared, Queryable } from '../../../db/database.js'
-import { type RawBuilder, sql } from '../../../db/kysely.js'
+import type { Database, Prepared, Queryable } from '../../../db/database.js'
+import { sql } from '../../../db/kysely.js'
 import type { UserKey } from '../../users/user-model.js'
-import { hiddenBroadcasts, seenInStream, streamsOf } from '../conversations/broadcast-streams.js'
+import type { ReadableLog } from '../conversations/readable-log.js'
+import { broadcastUserId } from '../model/conversation-model.js'
+import type { ReaderKey } from '../readers/reader-positions.js'
 import {
-  hiddenInGroup,
-  joinedConversations,
+  forEachKind,
   latestBytes,
   latestMessageId,
-  memberships,
-  ownColumn,
-  peerColumn,
-} from '../conversations/conversation-sql.js'
-import type { ReadableLog } from '../conversations/readable-log.js'
-import {
+  type LogSource,
+  logsOfUser,
+  peerDeliveredSeq,
   peerId,
-  unreadInDirect,
-  unreadInGroup,
-  unreadInStream,
-} from '../conversations/unread-sql.js'
-import { type ConversationKey, isBroadcastStream } from '../model/conversation-model.js'
+  peerReadSeq,
+  readerKeyOf,
+  withOthers,
+} from '../readers/reader-sql.js'
+import { unreadInLog } from '../readers/unread-sql.js'
 import type { GroupHead, Head } from './head-model.js'
 
 type HeadRow = Omit<Head, 'log' | 'group' | 'latestMessageId' | 'newest'> & {
+  /** The other columns of a group are null in other logs. */
+  readonly isGroup: number
   readonly removedMessageId: number
   /** null = the log is empty. */
   readonly newestMessageId: number | null
   /** null = the message at the last position is gone. */
   readonly newestBytes: number | null
-}
-
-interface PeerKey extends UserKey {
-  readonly peerId: Int64
-}
+} & GroupHead
 
 /** A place in the list of all logs of a user. */
 export interface ListPlace {
@@ -48,53 +44,30 @@ export interface ListedPeer extends ListPlace {
   readonly hasStream: number
 }
 
-/** The columns that are read of a conversation `c`. Those of a group without messages are null. */
-const columnsOf = (c: string) => {
-  const column = (name: string) => sql<number>`coalesce(${sql.ref(`${c}.${name}`)}, 0)`
-  return [
-    column('seq').as('seq'),
-    column('alterations').as('alterations'),
-    column('changes_kept_from').as('keptFrom'),
-    column('removed_msg_id').as('removedMessageId'),
-  ] as const
-}
-
 /** Reads heads of logs and lists all logs of a user. */
 export class HeadStore {
-  readonly #direct: Prepared<ConversationKey & UserKey, HeadRow>
-  readonly #group: Prepared<PeerKey, HeadRow & GroupHead>
-  readonly #stream: Prepared<PeerKey, HeadRow>
+  readonly #head
   readonly #list
   readonly #groups: Prepared<UserKey, { readonly groupId: Int64 }>
 
   constructor(database: Database) {
-    this.#direct = database.prepared((db, param) =>
-      joinedConversations(db)
-        .select([
-          ...columnsOf('c'),
-          unreadInDirect.as('unread'),
-          ownColumn('read_seq').as('readSeq'),
-          ownColumn('delivered_seq').as('deliveredSeq'),
-          peerColumn('read_seq').as('peerReadSeq'),
-          peerColumn('delivered_seq').as('peerDeliveredSeq'),
-          ownColumn('hidden_msg_id').as('hiddenMessageId'),
-          latestMessageId.as('newestMessageId'),
-          latestBytes.as('newestBytes'),
-        ])
-        .where('p.app_id', '=', param('appId'))
-        .where('p.user_id', '=', param('userId'))
-        .where('p.low_id', '=', param('lowId'))
-        .where('p.high_id', '=', param('highId')),
+    this.#head = forEachKind((logOf) =>
+      database.prepared<ReaderKey, HeadRow>((db, param) => headOf(logOf(db, param))),
     )
-    this.#group = database.prepared((db, param) => groupHead(db, param))
-    this.#stream = database.prepared((db, param) => streamHead(db, param))
     this.#list = database.preparedPage<UserKey & ListPlace, ListedPeer>((db, param, limit) => {
-      const parts = directLogs(db, param)
-        .unionAll(groupLogs(db, param))
-        .unionAll(streamLogs(db, param))
+      const isStream = sql<boolean>`l.low_id = ${sql.lit(broadcastUserId)}`
+      const logs = logsOfUser(db, param, true).select([
+        peerId.as('peer_id'),
+        'l.last_msg_id as newest',
+        'l.is_group',
+        sql<number>`case when l.is_group = 0 and not ${isStream} then 1 else 0 end`.as(
+          'has_direct',
+        ),
+        sql<number>`case when ${isStream} then 1 else 0 end`.as('has_stream'),
+      ])
       const place = sql<number>`max(newest)`
       return db
-        .selectFrom(parts.as('c'))
+        .selectFrom(logs.as('c'))
         .select(['peer_id as peerId', place.as('place')])
         .select([
           sql<number>`max(is_group)`.as('isGroup'),
@@ -120,18 +93,11 @@ export class HeadStore {
 
   /** Reads a head by one statement. @returns null for a log that has not begun */
   async find(db: Queryable, log: ReadableLog): Promise<Head | null> {
-    const { appId, lowId, highId, isGroup, userId } = log
-    if (isGroup) {
-      const row = await this.#group.first(db, { appId, userId, peerId: lowId })
-      if (!row) return null
-      const { status, version, type, joinedMessageId, muteMode, pushMode, ...head } = row
-      const group = { status, version, type, joinedMessageId, muteMode, pushMode }
-      return toHead(log, head, group)
-    }
-    const row = isBroadcastStream(log)
-      ? await this.#stream.first(db, { appId, userId, peerId: highId })
-      : await this.#direct.first(db, { appId, userId, lowId, highId })
-    return row && toHead(log, row, null)
+    const found = await this.#head.of(log).first(db, readerKeyOf(log))
+    if (!found) return null
+    const { status, version, type, joinedMessageId, muteMode, pushMode, ...row } = found
+    const group = { status, version, type, joinedMessageId, muteMode, pushMode }
+    return toHead(log, row, row.isGroup === 1 ? group : null)
   }
 
   /**
@@ -156,7 +122,13 @@ export class HeadStore {
 
 function toHead(
   log: ReadableLog,
-  { removedMessageId, newestMessageId, newestBytes, ...row }: HeadRow,
+  {
+    isGroup: _,
+    removedMessageId,
+    newestMessageId,
+    newestBytes,
+    ...row
+  }: Omit<HeadRow, keyof GroupHead>,
   group: GroupHead | null,
 ): Head {
   const hiddenMessageId = Math.max(row.hiddenMessageId, removedMessageId)
@@ -173,94 +145,35 @@ function toHead(
   }
 }
 
-/** A group is listed by its membership; it has a conversation from its first message on. */
-const withConversation = (db: Queryable) =>
-  memberships(db).leftJoin('conversations as c', (join) =>
-    join
-      .onRef('c.app_id', '=', 'p.app_id')
-      .onRef('c.low_id', '=', 'p.group_id')
-      .onRef('c.high_id', '=', 'p.group_id'),
-  )
-
-const othersReadSeq = sql<number>`case when g.read_ack = 0 or c.seq is null then 0
-  when c.reader_id = p.user_id then c.high_read_seq else c.low_read_seq end`
-const zero = sql<number>`0`
-
-function groupHead(db: Queryable, param: Param<PeerKey>) {
-  return withConversation(db)
+/** Selects the head of the log `l`, and of a group `g` the membership `m` of the reader. */
+function headOf(log: ReturnType<LogSource>) {
+  return withOthers(log)
+    .leftJoin('group_members as m', (join) =>
+      join
+        .onRef('m.app_id', '=', 'g.app_id')
+        .onRef('m.group_id', '=', 'g.group_id')
+        .onRef('m.user_id', '=', 'l.user_id'),
+    )
     .select([
-      ...columnsOf('c'),
-      unreadInGroup.as('unread'),
-      'p.read_seq as readSeq',
-      'p.delivered_seq as deliveredSeq',
-      othersReadSeq.as('peerReadSeq'),
-      zero.as('peerDeliveredSeq'),
-      hiddenInGroup.as('hiddenMessageId'),
+      'l.seq',
+      'l.alterations',
+      'l.changes_kept_from as keptFrom',
+      'l.removed_msg_id as removedMessageId',
+      'l.is_group as isGroup',
+      unreadInLog.as('unread'),
+      'l.read_seq as readSeq',
+      'l.delivered_seq as deliveredSeq',
+      peerReadSeq.as('peerReadSeq'),
+      peerDeliveredSeq.as('peerDeliveredSeq'),
+      'l.hidden_msg_id as hiddenMessageId',
       latestMessageId.as('newestMessageId'),
       latestBytes.as('newestBytes'),
+      'l.start_msg_id as joinedMessageId',
       'g.status',
       'g.version',
       'g.type',
-      'p.joined_msg_id as joinedMessageId',
-      'p.msg_mute_mode as muteMode',
-      'p.msg_push_mode as pushMode',
+      'm.msg_mute_mode as muteMode',
+      'm.msg_push_mode as pushMode',
     ])
-    .where('p.app_id', '=', param('appId'))
-    .where('p.group_id', '=', param('peerId'))
-    .where('p.user_id', '=', param('userId'))
-}
-
-/** The user's own broadcasts are read, as all of the conversation with oneself. */
-function streamHead(db: Queryable, param: Param<PeerKey>) {
-  const stream = streamsOf(db, param)
-    .where('c.high_id', '=', param('peerId'))
-    .select(['c.app_id', 'c.low_id', 'c.high_id', 'c.seq', 'c.alterations', 'c.changes_kept_from'])
-    .select(['c.removed_seq', 'c.removed_msg_id', 'c.last_recalled_seq', 'c.last_msg_id'])
-    .select(['b.read_seq', 'b.delivered_seq'])
-    .select([seenInStream.as('seen'), hiddenBroadcasts.as('hidden_msg_id')])
-  const isOwn = sql<boolean>`c.high_id = ${param('userId')}`
-  const ownOr = (position: RawBuilder<number>) =>
-    sql<number>`case when ${isOwn} then c.seq else ${position} end`
-  return db
-    .selectFrom(stream.as('c'))
-    .select([
-      ...columnsOf('c'),
-      sql<number>`case when ${isOwn} then 0 else ${unreadInStream} end`.as('unread'),
-      ownOr(sql`coalesce(c.read_seq, c.seen)`).as('readSeq'),
-      ownOr(sql`coalesce(c.delivered_seq, c.seen)`).as('deliveredSeq'),
-      zero.as('peerReadSeq'),
-      zero.as('peerDeliveredSeq'),
-      'c.hidden_msg_id as hiddenMessageId',
-      latestMessageId.as('newestMessageId'),
-      latestBytes.as('newestBytes'),
-    ])
-}
-
-const listed = (is: { isGroup?: 1; hasDirect?: 1; hasStream?: 1 }) =>
-  [
-    sql<number>`${sql.lit(is.isGroup ?? 0)}`.as('is_group'),
-    sql<number>`${sql.lit(is.hasDirect ?? 0)}`.as('has_direct'),
-    sql<number>`${sql.lit(is.hasStream ?? 0)}`.as('has_stream'),
-  ] as const
-
-function directLogs(db: Queryable, param: Param<UserKey>) {
-  return joinedConversations(db)
-    .select([peerId.as('peer_id'), sql<number>`c.last_msg_id`.as('newest')])
-    .select(listed({ hasDirect: 1 }))
-    .where('p.app_id', '=', param('appId'))
-    .where('p.user_id', '=', param('userId'))
-}
-
-function groupLogs(db: Queryable, param: Param<UserKey>) {
-  return withConversation(db)
-    .select(['p.group_id as peer_id', sql<number>`coalesce(c.last_msg_id, 0)`.as('newest')])
-    .select(listed({ isGroup: 1 }))
-    .where('p.app_id', '=', param('appId'))
-    .where('p.user_id', '=', param('userId'))
-}
-
-function streamLogs(db: Queryable, param: Param<UserKey>) {
-  return streamsOf(db, param)
-    .select(['c.high_id as peer_id', sql<number>`c.last_msg_id`.as('newest')])
-    .select(listed({ hasStream: 1 }))
+    .$castTo<HeadRow>()
 }

@@ -25,13 +25,13 @@ export interface MessageReceipts {
 interface MemberRow {
   readonly user_id: Int64
   readonly acked_seq: number
-  readonly joined_msg_id: number
+  readonly start_msg_id: number
 }
 
 const findMembers: BulkSelect = {
-  table: 'group_members',
-  keys: { app_id: 'text', group_id: 'bigint', user_id: 'bigint' },
-  columns: 't.user_id, t.acked_seq, t.joined_msg_id',
+  table: 'readers',
+  keys: { app_id: 'text', user_id: 'bigint', low_id: 'bigint', high_id: 'bigint' },
+  columns: 't.user_id, t.acked_seq, t.start_msg_id',
 }
 
 /** Tells senders which members have read a group message. */
@@ -61,11 +61,11 @@ export class MessageReceiptService {
       database.bulk<MemberRow>(
         db,
         findMembers,
-        asked.map((id) => [appId, groupId, id]),
+        asked.map((id) => [appId, id, groupId, groupId]),
       ),
     )
     const members = new Map(
-      rows.filter((row) => row.joined_msg_id < messageId).map((row) => [row.user_id, row]),
+      rows.filter((row) => row.start_msg_id < messageId).map((row) => [row.user_id, row]),
     )
     const hasRead = (id: Int64) => (members.get(id)?.acked_seq ?? 0) >= seq
     return {

@@ -7,7 +7,7 @@ import type { ChargeRows } from '../../charge-rows.js'
 import { readCursor, unknownCursor, writeCursor } from '../../paging.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { BroadcastSenders } from '../conversations/broadcast-senders.js'
-import type { ConversationListStore } from '../conversations/conversation-list-store.js'
+import type { ConversationListStore } from '../readers/conversation-list-store.js'
 import type { ReadRights } from '../conversations/readable-log.js'
 import {
   broadcastStream,

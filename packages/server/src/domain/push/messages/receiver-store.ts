@@ -3,6 +3,7 @@ import type { Database, PreparedPage, Queryable } from '../../../db/database.js'
 import type { BulkSelect } from '../../../db/dialect/dialect.js'
 import { sql } from '../../../db/kysely.js'
 import type { GroupKey } from '../../groups/core/group-model.js'
+import { broadcastUserId } from '../../messaging/model/conversation-model.js'
 import type { PushedMessage } from '../content/pushed-message.js'
 
 /** A user with a device that is bound to a gateway, as a reader of a conversation. */
@@ -62,38 +63,33 @@ const findMutes: BulkSelect = {
   keys: { app_id: 'text', user_id: 'bigint', peer_id: 'bigint' },
   columns: 't.user_id, t.peer_id, t.mute_notification, t.is_blocked',
 }
-const findMarks: BulkSelect = {
-  table: 'conversations',
-  keys: { app_id: 'text', low_id: 'bigint', high_id: 'bigint' },
-  columns: 't.low_id, t.high_id, t.low_seen_seq, t.low_read_seq, t.high_seen_seq, t.high_read_seq',
+/** A receiver of direct messages; sending moves a position in the row of the conversation. */
+const findReaders: BulkSelect = {
+  table: 'readers',
+  keys: { app_id: 'text', user_id: 'bigint', low_id: 'bigint', high_id: 'bigint' },
+  columns: `t.user_id, t.low_id, t.high_id, t.seen_seq,
+    (select case when c.furthest_id = t.user_id then c.furthest_seq else c.others_seq end from conversations c
+      where c.app_id = t.app_id and c.low_id = t.low_id and c.high_id = t.high_id) as sent_seq`,
 }
 
-interface SeenMarksRow {
+interface ReaderRow {
+  readonly user_id: Int64
   readonly low_id: Int64
   readonly high_id: Int64
-  readonly low_seen_seq: number
-  readonly low_read_seq: number
-  readonly high_seen_seq: number
-  readonly high_read_seq: number
+  readonly seen_seq: number
+  readonly sent_seq: number
 }
 
-type BoundMemberRow = Omit<MemberReader, 'seenSeq'> & ReadMarks
 type BroadcastRow = BoundUserRow & {
   readonly broadcasts_after: number
   readonly seen_seq: number | null
-  readonly read_seq: number | null
   readonly mute_notification: number | null
   readonly is_blocked: number | null
 }
 
-interface ReadMarks {
-  readonly seen_seq: number
-  readonly read_seq: number
-}
-
 /** Reads the data by which the receivers of messages are found. */
 export class ReceiverStore {
-  readonly #members: PreparedPage<GroupKey & { after: Int64 }, BoundMemberRow>
+  readonly #members: PreparedPage<GroupKey & { after: Int64 }, MemberReader>
   readonly #broadcastReaders: PreparedPage<
     { appId: string; senderId: Int64; after: Int64 },
     BroadcastRow
@@ -103,8 +99,15 @@ export class ReceiverStore {
     this.#members = database.preparedPage((db, param, limit) =>
       db
         .selectFrom('group_members as m')
+        .innerJoin('readers as p', (join) =>
+          join
+            .onRef('p.app_id', '=', 'm.app_id')
+            .onRef('p.user_id', '=', 'm.user_id')
+            .onRef('p.low_id', '=', 'm.group_id')
+            .onRef('p.high_id', '=', 'm.group_id'),
+        )
         .select(['m.user_id as userId', 'm.msg_mute_mode as muteMode'])
-        .select(['m.msg_push_mode as pushMode', 'm.seen_seq', 'm.read_seq'])
+        .select(['m.msg_push_mode as pushMode', 'p.seen_seq as seenSeq'])
         .where('m.app_id', '=', param('appId'))
         .where('m.group_id', '=', param('groupId'))
         .where('m.user_id', '>', param('after'))
@@ -130,11 +133,12 @@ export class ReceiverStore {
         .innerJoin('users as u', (join) =>
           join.onRef('u.app_id', '=', 'b.app_id').onRef('u.user_id', '=', 'b.user_id'),
         )
-        .leftJoin('broadcast_marks as m', (join) =>
+        .leftJoin('readers as p', (join) =>
           join
-            .onRef('m.app_id', '=', 'b.app_id')
-            .onRef('m.user_id', '=', 'b.user_id')
-            .on('m.sender_id', '=', param('senderId')),
+            .onRef('p.app_id', '=', 'b.app_id')
+            .onRef('p.user_id', '=', 'b.user_id')
+            .on('p.low_id', '=', broadcastUserId)
+            .on('p.high_id', '=', param('senderId')),
         )
         .leftJoin('contacts as c', (join) =>
           join
@@ -142,7 +146,7 @@ export class ReceiverStore {
             .onRef('c.user_id', '=', 'b.user_id')
             .on('c.peer_id', '=', param('senderId')),
         )
-        .select(['b.user_id', 'u.broadcasts_after', 'm.seen_seq', 'm.read_seq'])
+        .select(['b.user_id', 'u.broadcasts_after', 'p.seen_seq'])
         .select(['c.mute_notification', 'c.is_blocked'])
         .orderBy('b.user_id'),
     )
@@ -165,11 +169,7 @@ export class ReceiverStore {
     after: Int64,
     limit: number,
   ): Promise<MemberReader[]> {
-    const rows = await this.#members.all(db, { ...group, after, limit })
-    return rows.map(({ seen_seq, read_seq, ...member }) => ({
-      ...member,
-      seenSeq: Math.max(seen_seq, read_seq),
-    }))
+    return this.#members.all(db, { ...group, after, limit })
   }
 
   /**
@@ -185,7 +185,7 @@ export class ReceiverStore {
     const rows = await this.#broadcastReaders.all(db, { ...sender, after, limit })
     return rows.map((row) => ({
       userId: row.user_id,
-      seenSeq: Math.max(row.seen_seq ?? 0, row.read_seq ?? 0),
+      seenSeq: row.seen_seq ?? 0,
       afterId: row.broadcasts_after,
       isSenderMuted: row.mute_notification === 1 || row.is_blocked === 1,
     }))
@@ -233,23 +233,19 @@ export class ReceiverStore {
     appId: string,
     pairs: readonly MessagePair[],
   ): Promise<ReadonlyMap<string, number>> {
-    const rows = await this.database.bulk<SeenMarksRow>(
+    const rows = await this.database.bulk<ReaderRow>(
       db,
-      findMarks,
-      pairs.map(({ senderId, targetId }) =>
-        senderId < targetId ? [appId, senderId, targetId] : [appId, targetId, senderId],
-      ),
+      findReaders,
+      pairs.map(({ senderId, targetId }) => [
+        appId,
+        targetId,
+        ...(senderId < targetId ? [senderId, targetId] : [targetId, senderId]),
+      ]),
     )
     return new Map(
-      rows.flatMap((row): [string, number][] => [
-        [
-          pairName({ senderId: row.low_id, targetId: row.high_id }),
-          Math.max(row.high_seen_seq, row.high_read_seq),
-        ],
-        [
-          pairName({ senderId: row.high_id, targetId: row.low_id }),
-          Math.max(row.low_seen_seq, row.low_read_seq),
-        ],
+      rows.map(({ user_id: targetId, low_id, high_id, seen_seq, sent_seq }) => [
+        pairName({ senderId: low_id === targetId ? high_id : low_id, targetId }),
+        Math.max(seen_seq, sent_seq),
       ]),
     )
   }

@@ -2,8 +2,8 @@ import type { Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import type { BulkDelete } from '../../../db/dialect/dialect.js'
 import type { UserKey } from '../../users/user-model.js'
-import { type GroupKey, keysIn, type MemberKey } from '../core/group-model.js'
-import { isGroup } from '../core/group-store.js'
+import { type GroupKey, keysIn, type MemberKey } from '../../groups/core/group-model.js'
+import { isGroup } from '../../groups/core/group-store.js'
 
 const deleteGaps: BulkDelete = {
   deleteFrom: 'group_mute_gaps',

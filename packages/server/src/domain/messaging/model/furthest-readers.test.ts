@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type FurthestReaders, isFurther, withReader } from './furthest-readers.js'
 
-const nobody: FurthestReaders = { reader_id: 0, low_read_seq: 0, high_read_seq: 0 }
+const nobody: FurthestReaders = { id: 0, seq: 0, othersSeq: 0 }
 const reading = fc.record({ userId: fc.integer({ min: 1, max: 4 }), seq: fc.nat(6) })
 
 /** How far the furthest of all readers but one has read. */
@@ -11,11 +11,8 @@ function furthestBut(marks: ReadonlyMap<number, number>, userId: number): number
 }
 
 /** The same, from what the conversation's row says. */
-function furthestOthers(
-  { reader_id, low_read_seq, high_read_seq }: FurthestReaders,
-  userId: number,
-) {
-  return reader_id === userId ? high_read_seq : low_read_seq
+function furthestOthers({ id, seq, othersSeq }: FurthestReaders, userId: number) {
+  return id === userId ? othersSeq : seq
 }
 
 describe('furthest readers', () => {

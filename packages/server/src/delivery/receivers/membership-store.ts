@@ -36,13 +36,13 @@ interface MembershipRow {
   readonly group_id: Int64
   readonly role: number
   readonly msg_mute_mode: number
-  readonly joined_msg_id: number
+  readonly start_msg_id: number
   readonly history_visible: number
   readonly member_count: number
 }
 
 /** Reads memberships of connecting users. */
-export class ReaderStore {
+export class MembershipStore {
   readonly #memberships: Prepared<UserParams, MembershipRow>
   readonly #user: Prepared<UserParams, UserRow>
 
@@ -53,7 +53,14 @@ export class ReaderStore {
         .innerJoin('groups as g', (join) =>
           join.onRef('g.app_id', '=', 'm.app_id').onRef('g.group_id', '=', 'm.group_id'),
         )
-        .select(['m.group_id', 'm.role', 'm.msg_mute_mode', 'm.joined_msg_id'])
+        .innerJoin('readers as p', (join) =>
+          join
+            .onRef('p.app_id', '=', 'm.app_id')
+            .onRef('p.user_id', '=', 'm.user_id')
+            .onRef('p.low_id', '=', 'm.group_id')
+            .onRef('p.high_id', '=', 'm.group_id'),
+        )
+        .select(['m.group_id', 'm.role', 'm.msg_mute_mode', 'p.start_msg_id'])
         .select(['g.history_visible', 'g.member_count'])
         .where('m.app_id', '=', param('appId'))
         .where('m.user_id', '=', param('userId')),
@@ -77,7 +84,7 @@ export class ReaderStore {
         groupId: row.group_id,
         role: row.role,
         muteMode: row.msg_mute_mode,
-        joinedMessageId: row.joined_msg_id,
+        joinedMessageId: row.start_msg_id,
         isHistoryVisible: row.history_visible === 1,
         memberCount: row.member_count,
       })),

@@ -2,22 +2,15 @@ import type { Int64 } from '@hermod/protocol'
 import type { Database, Param, Queryable } from '../../../db/database.js'
 import { type RawBuilder, sql } from '../../../db/kysely.js'
 import type { UserKey } from '../../users/user-model.js'
+import { ofConversation } from '../conversations/conversation-sql.js'
 import {
   broadcastUserId,
   type Conversation,
   type ConversationView,
-  type Party,
+  conversationOf,
 } from '../model/conversation-model.js'
-import { hiddenBroadcasts, streamsOf } from './broadcast-streams.js'
-import {
-  hiddenInGroup,
-  joinedConversations,
-  joinedGroups,
-  latestMessageId,
-  ofConversation,
-  ownColumn,
-} from './conversation-sql.js'
-import { peerId, unreadBroadcasts, unreadCounts } from './unread-sql.js'
+import { latestMessageId, logsOfUser, peerId } from './reader-sql.js'
+import { unreadCounts } from './unread-sql.js'
 
 type ListRow = {
   readonly peerId: Int64
@@ -36,7 +29,7 @@ export interface ListPage {
 }
 
 type ListParams = UserKey & ListPage
-type HoldingRow = { readonly low_id: Int64; readonly high_id: Int64; readonly is_group: number }
+type HoldingRow = { readonly low_id: Int64; readonly high_id: Int64 }
 type UnreadRow = { readonly peerId: Int64; readonly unread: number }
 type RoughUnreadRow = { readonly peerId: Int64; readonly unread: number | null }
 
@@ -46,44 +39,13 @@ export interface UnreadCount {
   readonly unreadCount: number
 }
 
-function directViews(db: Queryable, param: Param<UserKey>) {
-  return joinedConversations(db)
-    .select([
-      ...(['c.app_id', 'c.low_id', 'c.high_id'] as const),
-      peerId.as('peer_id'),
-      'c.created_at',
-      latestMessageId.as('latest_msg_id'),
-      ownColumn('hidden_msg_id').as('hidden_msg_id'),
-    ])
-    .where('p.app_id', '=', param('appId'))
-    .where('p.user_id', '=', param('userId'))
-}
-
-function groupViews(db: Queryable, param: Param<UserKey>) {
-  return joinedGroups(db)
-    .select([
-      ...(['c.app_id', 'c.low_id', 'c.high_id'] as const),
-      'p.group_id as peer_id',
-      'c.created_at',
-      latestMessageId.as('latest_msg_id'),
-      hiddenInGroup.as('hidden_msg_id'),
-    ])
-    .where('p.app_id', '=', param('appId'))
-    .where('p.user_id', '=', param('userId'))
-}
-
-/** A user registered after the first broadcast has that conversation from the registration on. */
-function broadcastViews(db: Queryable, param: Param<UserKey>) {
-  return streamsOf(db, param).select([
-    ...(['c.app_id', 'c.low_id', 'c.high_id'] as const),
-    'c.high_id as peer_id',
-    sql<number>`case when c.created_at > u.created_at then c.created_at else u.created_at end`.as(
-      'created_at',
-    ),
+/** The logs of a user as they are listed. */
+const views = (db: Queryable, param: Param<UserKey>, hasBroadcasts: boolean) =>
+  logsOfUser(db, param, hasBroadcasts).select([
+    ...(['l.app_id', 'l.low_id', 'l.high_id', 'l.created_at', 'l.hidden_msg_id'] as const),
+    peerId.as('peer_id'),
     latestMessageId.as('latest_msg_id'),
-    hiddenBroadcasts.as('hidden_msg_id'),
   ])
-}
 
 /**
  * The place of the conversation `c` in the list: its newest message, or what that was when the walk began. So a message that comes
@@ -128,16 +90,16 @@ export class ConversationListStore {
   readonly #unreadWithBroadcasts
 
   constructor(database: Database) {
-    this.#count = database.prepared<UserKey, { readonly count: number }>((db, param) => {
-      const rowsOf = (list: string) =>
-        sql<number>`(select count(*) from ${sql.table(list)} where app_id = ${param('appId')} and user_id = ${param('userId')})`
-      return db.selectNoFrom(
-        sql<number>`${rowsOf('user_conversations')} + ${rowsOf('group_members')}`.as('count'),
-      )
-    })
+    this.#count = database.prepared<UserKey, { readonly count: number }>((db, param) =>
+      db
+        .selectFrom('readers')
+        .select(sql<number>`count(*)`.as('count'))
+        .where('app_id', '=', param('appId'))
+        .where('user_id', '=', param('userId')),
+    )
     this.#list = database.preparedPage<ListParams, ListRow>((db, param, limit) => {
       const page = db
-        .selectFrom(directViews(db, param).unionAll(groupViews(db, param)).as('c'))
+        .selectFrom(views(db, param, false).as('c'))
         .select(['peer_id', 'created_at', 'latest_msg_id'])
         .select(placeOf(param).as('place'))
         .whereRef('latest_msg_id', '>', 'hidden_msg_id')
@@ -151,14 +113,11 @@ export class ConversationListStore {
       return db.selectFrom(page.as('own')).select(listColumns(param)).orderBy('place', 'desc')
     })
     this.#listWithBroadcasts = database.preparedPage<ListParams, ListRow>((db, param, limit) => {
-      const parts = directViews(db, param)
-        .unionAll(groupViews(db, param))
-        .unionAll(broadcastViews(db, param))
       const visible = (place: RawBuilder<number>) =>
         sql<number>`max(case when ${place} > hidden_msg_id then ${place} end)`
       const place = visible(placeOf(param))
       const page = db
-        .selectFrom(parts.as('c'))
+        .selectFrom(views(db, param, true).as('c'))
         .select(['peer_id', sql<number>`min(created_at)`.as('created_at')])
         .select([visible(sql.ref('latest_msg_id')).as('latest_msg_id'), place.as('place')])
         .groupBy('peer_id')
@@ -168,14 +127,14 @@ export class ConversationListStore {
       return db.selectFrom(page.as('own')).select(listColumns(param)).orderBy('place', 'desc')
     })
     this.#roughUnread = database.prepared<UserKey, RoughUnreadRow>((db, param) =>
-      unreadCounts(db, param, 'rough'),
+      unreadCounts(db, param, { precision: 'rough', hasBroadcasts: false }),
     )
-    this.#exactUnread = database.prepared<UserKey, UnreadRow>((db, param) =>
-      unreadCounts(db, param, 'exact').$castTo<UnreadRow>(),
-    )
-    this.#unreadWithBroadcasts = database.prepared<UserKey, UnreadRow>((db, param) =>
-      unreadBroadcasts(db, param).unionAll(unreadCounts(db, param, 'exact').$castTo<UnreadRow>()),
-    )
+    const exact = (hasBroadcasts: boolean) =>
+      database.prepared<UserKey, UnreadRow>((db, param) =>
+        unreadCounts(db, param, { precision: 'exact', hasBroadcasts }).$castTo<UnreadRow>(),
+      )
+    this.#exactUnread = exact(false)
+    this.#unreadWithBroadcasts = exact(true)
   }
 
   /** Counts the conversations of a user and the groups, which every walk over them reads. */
@@ -220,59 +179,42 @@ export class ConversationListStore {
     return rough.every(hasCount) ? rough : this.#exactUnread.all(db, user)
   }
 
-  /** Lists direct conversations that the user has not read to the end, in no particular order. */
-  async listNotRead(
-    db: Queryable,
-    { appId, userId }: UserKey,
-  ): Promise<{ readonly conversation: Conversation; readonly party: Party }[]> {
-    const rows = await joinedConversations(db)
-      .select(['c.low_id', 'c.high_id'])
-      .where('p.app_id', '=', appId)
-      .where('p.user_id', '=', userId)
-      .where(sql<boolean>`c.seq > ${ownColumn('read_seq')}`)
-      .execute()
-    return rows.map((row) => ({
-      conversation: { appId, lowId: row.low_id, highId: row.high_id, isGroup: false },
-      party: row.low_id === userId ? 'first' : 'second',
-    }))
-  }
-
-  /** Tests for a removed message with this ID or a greater one, in any conversation of the user and in broadcasts. */
+  /**
+   * Tests for a removed message with this ID or a greater one, in any conversation of the user and in
+   * broadcasts.
+   */
   async hasRemoved(db: Queryable, { appId, userId }: UserKey, messageId: Int64): Promise<boolean> {
-    const among = (party: string, low: string, high: string) =>
-      sql`select 1 as found from ${sql.table(party)} p join conversations c
-        on c.app_id = p.app_id and c.low_id = p.${sql.ref(low)} and c.high_id = p.${sql.ref(high)} and c.removed_msg_id >= ${messageId}
-        where p.app_id = ${appId} and p.user_id = ${userId}`
-    const lookups = [
-      among('user_conversations', 'low_id', 'high_id'),
-      among('group_members', 'group_id', 'group_id'),
-      sql`select 1 as found from users u join conversations c
+    const { rows } = await sql`select 1 as found from readers p join conversations c
+        on c.app_id = p.app_id and c.low_id = p.low_id and c.high_id = p.high_id and c.removed_msg_id >= ${messageId}
+        where p.app_id = ${appId} and p.user_id = ${userId}
+      union all select 1 as found from users u join conversations c
         on c.app_id = u.app_id and c.low_id = ${sql.lit(broadcastUserId)} and c.removed_msg_id >= ${messageId}
-        where u.app_id = ${appId} and u.user_id = ${userId} and u.broadcasts_after < ${messageId}`,
-    ]
-    const { rows } = await sql`${sql.join(lookups, sql` union all `)} limit 1`.execute(db)
+        where u.app_id = ${appId} and u.user_id = ${userId} and u.broadcasts_after < ${messageId}
+      limit 1`.execute(db)
     return rows.length > 0
   }
 
-  /** Finds the user's conversation that holds the message, recalled or not; null when there is none. */
+  /**
+   * Finds the user's conversation, or the broadcasts, that hold the message, recalled or not; null
+   * when there are none.
+   */
   async findByMessage(
     db: Queryable,
-    user: UserKey,
+    { appId, userId }: UserKey,
     messageId: Int64,
   ): Promise<Conversation | null> {
-    const among = (log: string, party: string, low: string, high: string, isGroup: number) =>
-      sql<HoldingRow>`select m.low_id, m.high_id, ${sql.lit(isGroup)} as is_group from ${sql.table(party)} p join ${sql.table(log)} m
-        on m.app_id = p.app_id and m.low_id = p.${sql.ref(low)} and m.high_id = p.${sql.ref(high)} and m.msg_id = ${messageId}
-        where p.app_id = ${user.appId} and p.user_id = ${user.userId}`
     const lookups = ['messages', 'recalled_messages'].flatMap((log) => [
-      among(log, 'user_conversations', 'low_id', 'high_id', 0),
-      among(log, 'group_members', 'group_id', 'group_id', 1),
+      sql`select m.low_id, m.high_id from readers p join ${sql.table(log)} m
+        on m.app_id = p.app_id and m.low_id = p.low_id and m.high_id = p.high_id and m.msg_id = ${messageId}
+        where p.app_id = ${appId} and p.user_id = ${userId} and p.low_id <> ${sql.lit(broadcastUserId)}`,
+      sql`select m.low_id, m.high_id from users u
+        join conversations c on c.app_id = u.app_id and c.low_id = ${sql.lit(broadcastUserId)}
+        join ${sql.table(log)} m on ${ofConversation('m')} and m.msg_id = ${messageId}
+        where u.app_id = ${appId} and u.user_id = ${userId} and u.broadcasts_after < ${messageId}`,
     ])
     const { rows } = await sql<HoldingRow>`${sql.join(lookups, sql` union all `)}`.execute(db)
     const [row] = rows
-    return row
-      ? { appId: user.appId, lowId: row.low_id, highId: row.high_id, isGroup: row.is_group === 1 }
-      : null
+    return row ? conversationOf({ appId, lowId: row.low_id, highId: row.high_id }, userId) : null
   }
 }
 
