@@ -344,7 +344,7 @@ for (const backend of testBackends()) {
           check: 'message_conversation',
           subject: pair,
         },
-        { name: 'a read position beyond the end', ...changed(bob, 'read_seq', [100, 0]) },
+        { name: 'a read position beyond the end', ...changed(bob, 'read_seq', [100, 1]) },
         {
           name: 'a position before the message that its owner sent',
           plant: [`update conversations set furthest_seq = furthest_seq - 1 where ${conversation}`],

@@ -13,6 +13,7 @@ import type { FurthestReaders } from '../model/furthest-readers.js'
 import type { ReaderKey, ReaderPositions } from './reader-positions.js'
 import { forEachKind, type LogSource, logsOfUser, readerKeyOf } from './reader-sql.js'
 import {
+  compareReaders,
   deleteReaders,
   insertedReaderRow,
   insertReaders,
@@ -128,7 +129,7 @@ export class ReaderStore {
     await this.database.bulk(
       tx,
       insertReaders,
-      readers.map((reader) => insertedReaderRow(reader, start)),
+      readers.toSorted(compareReaders).map((reader) => insertedReaderRow(reader, start)),
     )
   }
 
@@ -186,9 +187,10 @@ export class ReaderStore {
     { appId, groupId }: GroupKey,
     userIds: readonly Int64[],
   ): Promise<void> {
-    const rows = userIds.map((userId) =>
-      readerKeyRow({ appId, userId, lowId: groupId, highId: groupId }),
-    )
+    const rows = userIds
+      .map((userId) => ({ appId, userId, lowId: groupId, highId: groupId }))
+      .sort(compareReaders)
+      .map(readerKeyRow)
     await this.database.bulk(tx, deleteReaders, rows)
   }
 

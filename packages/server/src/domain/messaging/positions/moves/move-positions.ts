@@ -38,9 +38,9 @@ export const movePositions: Procedure<
   name: 'movePositions',
   async run(context, { callers, now }) {
     const moves = callers.flatMap((caller) => caller.moves)
-    // In the order in which all transactions lock: conversations, users, readers.
-    const furthest = await lockConversations(context, moves)
+    // In the order in which all transactions lock: users with broadcasts, conversations, readers.
     await insertMissing(context, moves)
+    const furthest = await lockConversations(context, moves)
     const readers = await lockAll(context, moves)
     const changed = new Set<ReaderRow>()
     const moveOne = (move: PositionMove): NewRow[] | null => {
