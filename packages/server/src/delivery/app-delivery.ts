@@ -7,7 +7,7 @@ import type { Session } from '../sessions/session.js'
 import type { DeliveryListener, SyncState } from './delivery.js'
 import { type FollowedOutbox, OutboxFollower, type Timers } from './outbox-follower.js'
 import { Closings } from './receivers/closings.js'
-import { Dispatcher } from './receivers/dispatcher.js'
+import { EventRouter } from './receivers/event-router.js'
 import type { LoadedReader } from './receivers/membership-store.js'
 import { type GroupEvent, Readers } from './receivers/readers.js'
 import { syncStateOf } from './sync-state.js'
@@ -62,7 +62,7 @@ export class AppDelivery {
   readonly #options: AppDeliveryOptions
   readonly #follower: OutboxFollower
   readonly #readers: Readers
-  readonly #dispatcher: Dispatcher
+  readonly #router: EventRouter
   readonly #watermark: Watermark
   readonly #users = new Map<Int64, ConnectedUser>()
   /** Group events that delivery has begun while memberships were read, for each read. */
@@ -76,7 +76,7 @@ export class AppDelivery {
     const sessionsOf = (userId: Int64) => this.#users.get(userId)?.sessions ?? none
     this.#readers = new Readers(sessionsOf)
     this.#watermark = new Watermark(epoch)
-    this.#dispatcher = new Dispatcher({
+    this.#router = new EventRouter({
       appId,
       readers: this.#readers,
       fanOuts,
@@ -214,7 +214,7 @@ export class AppDelivery {
     observer.began(events.length, now() - createdAt)
     try {
       this.#note(events)
-      this.#dispatcher.dispatch(events)
+      this.#router.dispatch(events)
       for (const listener of listeners) listener.begun(appId, events)
     } catch (error) {
       // A fault of ours: clients and listeners read from the database what they did not get.

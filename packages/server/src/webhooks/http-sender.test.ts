@@ -3,7 +3,7 @@ import type { LoggedEvent } from '../domain/events/logged-event.js'
 import { ForbiddenAddressError, type OutboundRequest } from '../lib/outbound/outbound-client.js'
 import { newSecret } from '../lib/secrets/webhook-signature.js'
 import { HttpSender, outcomeOf } from './http-sender.js'
-import type { SendTarget } from './sender.js'
+import type { SendTarget } from '../domain/webhooks/webhook-sender.js'
 
 const message = {
   conversation: { low_id: 7, high_id: 9, is_group: false },

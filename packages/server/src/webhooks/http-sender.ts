@@ -9,7 +9,7 @@ import {
 import { signatureHeaders } from '../lib/secrets/webhook-signature.js'
 import { callbackBody, standardBody } from './bodies.js'
 import { maxPauseMs } from './dispatcher/retry-rules.js'
-import type { SendResult, SendTarget, WebhookSender } from './sender.js'
+import type { SendResult, SendTarget, WebhookSender } from '../domain/webhooks/webhook-sender.js'
 
 interface HttpSenderOptions {
   readonly client: Pick<OutboundClient, 'post'>

@@ -2,7 +2,7 @@
 import { isFullRun, testBackends, waitFor } from '@hermod/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { LoggedEvent } from '../../dist/domain/events/logged-event.js'
-import { EndpointRunner } from '../../dist/webhooks/dispatcher/endpoint-runner.js'
+import { EndpointQueue } from '../../dist/webhooks/dispatcher/endpoint-queue.js'
 import { hourMs, OutboxDatabase, patience } from '../support/database/outbox-node.js'
 import {
   DispatchNode,
@@ -101,8 +101,8 @@ describe.each(testBackends())('the dispatcher of webhooks on $name', (backend) =
       await node.reaches(endpoint, 100)
       const waiting: number[] = []
       const room = vi
-        .spyOn(EndpointRunner.prototype, 'replayRoom', 'get')
-        .mockImplementation(function (this: EndpointRunner) {
+        .spyOn(EndpointQueue.prototype, 'replayRoom', 'get')
+        .mockImplementation(function (this: EndpointQueue) {
           waiting.push(this.waiting)
           return 7 - this.waiting
         })

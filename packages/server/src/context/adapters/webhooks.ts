@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../domain/webhooks/endpoints/endpoint-model.js'
 import type { Logger } from '../../observability/log.js'
 import type { Metrics } from '../../observability/metrics.js'
-import type { DispatchObserver } from '../../webhooks/dispatcher/endpoint-run.js'
+import type { DispatchObserver } from '../../webhooks/dispatcher/endpoint-worker.js'
 import { isDatabaseFailure } from '../database/database-log.js'
 
 /** Log lines and metrics of webhooks. */

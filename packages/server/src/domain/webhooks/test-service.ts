@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.js'
 import type { IdGenerator } from '../../lib/ids/ids.js'
-import { targetOf, type WebhookSender } from '../../webhooks/sender.js'
+import { targetOf, type WebhookSender } from './webhook-sender.js'
 import type { AppService } from '../apps/app-service.js'
 import type { LoggedEvent } from '../events/logged-event.js'
 import type { Attempt } from './attempts/attempt.js'

@@ -7,13 +7,13 @@ import { Slots } from '../../lib/concurrency/slots.js'
 import { groupBy } from '../../lib/group-by.js'
 import type { OutboxStore } from '../../outbox/outbox-store.js'
 import type { Leases } from '../../outbox/relay.js'
-import { AppRun, type AppRunOptions } from './app-run.js'
-import { EndpointRun, type EndpointRunOptions } from './endpoint-run.js'
+import { AppReader, type AppReaderOptions } from './app-reader.js'
+import { EndpointWorker, type EndpointWorkerOptions } from './endpoint-worker.js'
 import { MemoryBudget } from './memory-budget.js'
 
 export interface DispatcherOptions
-  extends Omit<EndpointRunOptions, 'drained' | 'isServed' | 'budget'>,
-    Omit<AppRunOptions, 'catchUps' | 'outbox'> {
+  extends Omit<EndpointWorkerOptions, 'drained' | 'isServed' | 'budget'>,
+    Omit<AppReaderOptions, 'catchUps' | 'outbox'> {
   readonly outbox: Pick<OutboxStore, 'head' | 'heads' | 'listAfter'>
   readonly leases: Leases
   /** Names this node among those that share the database. */
@@ -37,7 +37,7 @@ interface Shard {
   readonly lease: Lease
   /** Enabled endpoints by application. */
   readonly endpoints: Map<string, readonly Endpoint[]>
-  readonly apps: Map<string, AppRun>
+  readonly apps: Map<string, AppReader>
   /** Another node has the lease; it is asked for again from then on, on the clock of the process. */
   askFrom: number
 }
@@ -55,7 +55,7 @@ export class Dispatcher {
   })
   readonly #budget = new MemoryBudget(maxMemoryBytes)
   #version = ''
-  /** Held while runners are opened and closed. */
+  /** Held while queues are opened and closed. */
   readonly #opening = new Mutex()
   #timer: NodeJS.Timeout | undefined
   #polling: Promise<void> | null = null
@@ -90,7 +90,7 @@ export class Dispatcher {
   }
 
   /**
-   * Endpoints of an application have changed. Resolves when their runners act by it, if they are on
+   * Endpoints of an application have changed. Resolves when their queues act by it, if they are on
    * this node.
    */
   async changed(appId: string): Promise<void> {
@@ -104,7 +104,7 @@ export class Dispatcher {
       const app = shard.apps.get(appId)
       if (app === undefined) return
       app.run()
-      await this.#save([...app.runs.values()])
+      await this.#save([...app.workers.values()])
     })
   }
 
@@ -122,9 +122,9 @@ export class Dispatcher {
     clearInterval(this.#timer)
     await this.#opening.lock()
     this.#opening.unlock()
-    const runs = this.#shards.flatMap(({ apps }) => [...apps.values()])
-    await Promise.all(runs.map((run) => run.stop(this.options.graceMs)))
-    await this.#save(runs.flatMap((app) => [...app.runs.values()]))
+    const readers = this.#shards.flatMap(({ apps }) => [...apps.values()])
+    await Promise.all(readers.map((reader) => reader.stop(this.options.graceMs)))
+    await this.#save(readers.flatMap((app) => [...app.workers.values()]))
     await Promise.all(this.#shards.map(({ lease }) => lease.release()))
   }
 
@@ -136,16 +136,15 @@ export class Dispatcher {
     })
   }
 
-  /** Runs work that opens and closes runners. The next poll repeats what failed. */
-  async #exclusively(work: () => Promise<void>): Promise<void> {
-    await this.#opening.lock()
-    try {
-      if (!this.#isStopped) await work()
-    } catch (error) {
-      this.options.observer.failed('', error)
-    } finally {
-      this.#opening.unlock()
-    }
+  /** Runs work that opens and closes queues. The next poll repeats what failed. */
+  #exclusively(work: () => Promise<void>): Promise<void> {
+    return this.#opening.run(async () => {
+      try {
+        if (!this.#isStopped) await work()
+      } catch (error) {
+        this.options.observer.failed('', error)
+      }
+    })
   }
 
   /** Reads all endpoints when one has changed. */
@@ -167,12 +166,12 @@ export class Dispatcher {
       if (!isHeld || !endpoints.has(appId)) {
         apps.delete(appId)
         await app.stop()
-        if (isHeld) await this.#save([...app.runs.values()])
+        if (isHeld) await this.#save([...app.workers.values()])
       }
     if (!isHeld) return lease.release()
     for (const [appId, wanted] of endpoints) {
       const app =
-        apps.get(appId) ?? new AppRun(appId, { ...this.options, catchUps: this.#catchUps })
+        apps.get(appId) ?? new AppReader(appId, { ...this.options, catchUps: this.#catchUps })
       apps.set(appId, app)
       try {
         await this.#openEndpoints(app, wanted)
@@ -191,17 +190,21 @@ export class Dispatcher {
   }
 
   /** Starts endpoints that are new or changed, and stops those that are gone. */
-  async #openEndpoints({ appId, runs }: AppRun, endpoints: readonly Endpoint[]): Promise<void> {
+  async #openEndpoints(
+    { appId, workers }: AppReader,
+    endpoints: readonly Endpoint[],
+  ): Promise<void> {
     const wanted = new Map(endpoints.map((each) => [Number(each.endpointId), each]))
-    const ended = [...runs].filter(
-      ([id, run]) => run.runner.isStopped || wanted.get(id)?.version !== run.endpoint.version,
+    const ended = [...workers].filter(
+      ([id, worker]) =>
+        worker.queue.isStopped || wanted.get(id)?.version !== worker.endpoint.version,
     )
-    for (const [id] of ended) runs.delete(id)
-    await Promise.all(ended.map(([, run]) => run.stop()))
-    await this.#save(ended.map(([, run]) => run))
-    if ([...wanted.keys()].every((id) => runs.has(id))) return
+    for (const [id] of ended) workers.delete(id)
+    await Promise.all(ended.map(([, worker]) => worker.stop()))
+    await this.#save(ended.map(([, worker]) => worker))
+    if ([...wanted.keys()].every((id) => workers.has(id))) return
     const { database, endpoints: store, waiting } = this.options
-    // The positions are those of the last runs, which may be newer than the list.
+    // The positions are those of the last workers, which may be newer than the list.
     const [current, counts] = await database.read((db) =>
       Promise.all([store.list(db, appId), waiting.counts(db, appId)]),
     )
@@ -209,10 +212,10 @@ export class Dispatcher {
     const isServed = (id: string) => this.#shardOf(id).lease.isHeld
     for (const endpoint of current) {
       const id = Number(endpoint.endpointId)
-      if (!endpoint.isEnabled || runs.has(id)) continue
+      if (!endpoint.isEnabled || workers.has(id)) continue
       const stored = counts.has(id) ? await this.#storedEvents(endpoint) : { waiting: [], dead: [] }
       const options = { ...this.options, drained, isServed, budget: this.#budget }
-      runs.set(id, new EndpointRun(endpoint, stored, options))
+      workers.set(id, new EndpointWorker(endpoint, stored, options))
     }
   }
 
@@ -235,24 +238,24 @@ export class Dispatcher {
     const heads = await database.read((db) => outbox.heads(db))
     for (const app of served) {
       const head = heads.get(app.appId) ?? 0
-      if ([...app.runs.values()].some((each) => each.hasWork(head))) app.run()
+      if ([...app.workers.values()].some((each) => each.hasWork(head))) app.run()
     }
-    await this.#save(served.flatMap(({ runs }) => [...runs.values()]))
+    await this.#save(served.flatMap(({ workers }) => [...workers.values()]))
   }
 
   /** Stores the progress of endpoints that this node still serves. */
-  async #save(runs: readonly EndpointRun[]): Promise<void> {
+  async #save(workers: readonly EndpointWorker[]): Promise<void> {
     const { database, endpoints, observer } = this.options
-    const changed = runs.flatMap((run) => {
-      const { progress, endpoint } = run
+    const changed = workers.flatMap((worker) => {
+      const { progress, endpoint } = worker
       if (progress === null || !this.#shardOf(endpoint.appId).lease.isHeld) return []
-      return [{ run, progress, key: endpoint }]
+      return [{ worker, progress, key: endpoint }]
     })
     for (const part of chunksOf(changed, savedTogether))
       try {
         const rows = part.map(({ key, progress }) => ({ key, ...progress }))
         await database.transaction((tx) => endpoints.saveProgress(tx, rows))
-        for (const { run, progress } of part) run.saved(progress)
+        for (const { worker, progress } of part) worker.saved(progress)
       } catch (error) {
         observer.failed('', error)
       }

@@ -13,7 +13,7 @@ import { LeaseStore } from '../../../dist/jobs/lease-store.js'
 import { OutboxPurge } from '../../../dist/outbox/outbox-purge.js'
 import type { RecordedEvent } from '../../../dist/outbox/rows/recorded-event.js'
 import { Dispatcher } from '../../../dist/webhooks/dispatcher/dispatcher.js'
-import type { SendResult } from '../../../dist/webhooks/sender.js'
+import type { SendResult } from '../../../dist/domain/webhooks/webhook-sender.js'
 import { hourMs, OutboxNode, patience } from '../database/outbox-node.js'
 
 type Outcome = SendResult['outcome']

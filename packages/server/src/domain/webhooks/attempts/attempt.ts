@@ -1,5 +1,5 @@
 import type { Int64 } from '@hermod/protocol'
-import type { SendResult } from '../../../webhooks/sender.js'
+import type { SendResult } from '../webhook-sender.js'
 import type { LoggedEvent } from '../../events/logged-event.js'
 import type { EndpointKey } from '../endpoints/endpoint-model.js'
 

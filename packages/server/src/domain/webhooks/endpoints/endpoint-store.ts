@@ -6,7 +6,7 @@ import { type Schema, webhookEndpointsTable } from '../../../db/schema.js'
 import { definedOnly } from '../../../lib/defined-only.js'
 import type { Endpoint, EndpointHealth, EndpointKey, Replay } from './endpoint-model.js'
 
-/** The place and health of an endpoint, as its runner stores them. */
+/** The place and health of an endpoint, as its queue stores them. */
 export interface EndpointProgress {
   readonly position: number
   readonly health: EndpointHealth

@@ -9,7 +9,7 @@ import type { Closings } from './closings.js'
 import { type CollectedCrowd, CrowdEvents, isCrowdEvent } from './crowd-events.js'
 import type { GroupEvent, Readers, SplitReceivers } from './readers.js'
 
-export interface DispatcherOptions {
+export interface EventRouterOptions {
   readonly appId: string
   readonly readers: Readers
   readonly fanOuts: FanOuts
@@ -30,10 +30,10 @@ const none: readonly Session[] = []
 const maxWriteBytes = 32 * 1_024
 
 /** Finds the receivers of events, and starts their fan-outs. */
-export class Dispatcher {
+export class EventRouter {
   readonly #crowds: CrowdEvents
 
-  constructor(private readonly options: DispatcherOptions) {
+  constructor(private readonly options: EventRouterOptions) {
     this.#crowds = new CrowdEvents({
       send: (collected) => this.#sendCrowd(collected),
       after: options.after,

@@ -8,8 +8,8 @@ import {
   forced,
   maxWaiting,
 } from '../../domain/webhooks/waiting/waiting-event.js'
-import type { SendResult } from '../sender.js'
-import { EndpointRunner } from './endpoint-runner.js'
+import type { SendResult } from '../../domain/webhooks/webhook-sender.js'
+import { EndpointQueue } from './endpoint-queue.js'
 import { MemoryBudget } from './memory-budget.js'
 
 const minute = 60_000
@@ -65,19 +65,19 @@ class World {
   readonly #stalled: (() => void)[] = []
   position = 0
   health = newHealth
-  runner: EndpointRunner
+  queue: EndpointQueue
 
   constructor(private readonly options: WorldOptions = {}) {
-    this.runner = this.start()
+    this.queue = this.start()
   }
 
   append(...keys: readonly string[]): void {
     for (const key of keys) this.log.push(eventOf(this.log.length + 1, key))
   }
 
-  start(): EndpointRunner {
+  start(): EndpointQueue {
     const rows = [...this.rows.values()].sort((a, b) => a.event.position - b.event.position)
-    const runner: EndpointRunner = new EndpointRunner(
+    const queue: EndpointQueue = new EndpointQueue(
       {
         position: this.position,
         health: this.health,
@@ -102,22 +102,22 @@ class World {
           this.nextAttempts = [...this.nextAttempts, [first?.id, nextAt]]
         },
         add: async (events, attempt) => {
-          await this.#useStore(runner)
+          await this.#useStore(queue)
           for (const event of events)
             if (!this.rows.has(event.id)) this.rows.set(event.id, { event, ...attempt })
         },
         read: async (place) => {
-          await this.#useStore(runner)
+          await this.#useStore(queue)
           const row = this.#rowAt(place)
           return row && !this.gone.has(row.event.id) ? row.event : null
         },
         update: async (place, attempt) => {
-          await this.#useStore(runner)
+          await this.#useStore(queue)
           const row = this.#rowAt(place)
           if (row) this.rows.set(row.event.id, { ...row, ...attempt })
         },
         remove: async (place) => {
-          await this.#useStore(runner)
+          await this.#useStore(queue)
           const row = this.#rowAt(place)
           if (row) this.rows.delete(row.event.id)
         },
@@ -128,8 +128,8 @@ class World {
         failed: (error) => this.failures.push(error),
       },
     )
-    this.runner = runner
-    return runner
+    this.queue = queue
+    return queue
   }
 
   /** True: operations of the store wait for {@link release}. */
@@ -147,9 +147,9 @@ class World {
     await settled()
   }
 
-  async #useStore(runner: EndpointRunner): Promise<void> {
+  async #useStore(queue: EndpointQueue): Promise<void> {
     if (this.#isStalled) await new Promise<void>((go) => this.#stalled.push(go))
-    if (this.isStoreBroken || runner !== this.runner) throw new Error('the store fails')
+    if (this.isStoreBroken || queue !== this.queue) throw new Error('the store fails')
   }
 
   #rowAt({ position, place }: EventPosition): Row | undefined {
@@ -177,11 +177,11 @@ class World {
     })
   }
 
-  /** Lets the runner take the next events of the log. */
+  /** Lets the queue take the next events of the log. */
   async read(max = 100): Promise<void> {
-    const { readTo, wantsEvents } = this.runner
+    const { readTo, wantsEvents } = this.queue
     const events = this.log.slice(readTo, readTo + max)
-    if (wantsEvents && events.length > 0) this.runner.offer(events, readTo + events.length)
+    if (wantsEvents && events.length > 0) this.queue.offer(events, readTo + events.length)
     await settled()
   }
 
@@ -201,14 +201,14 @@ class World {
 
   async pass(ms: number): Promise<void> {
     this.time += ms
-    this.runner.tick()
+    this.queue.tick()
     await settled()
   }
 
   /** Makes an event before the stored position wait again, unless the store fails. */
   async replay(id: string): Promise<void> {
     const event = this.log.find((each) => each.id === id) as LoggedEvent
-    this.runner.replay([event]).catch(() => {})
+    this.queue.replay([event]).catch(() => {})
     await settled()
   }
 
@@ -222,19 +222,19 @@ class World {
   }
 
   save(): void {
-    this.position = this.runner.position
-    this.health = this.runner.health
+    this.position = this.queue.position
+    this.health = this.queue.health
   }
 
   /** A kill: requests in flight arrive or not. */
   async restart(arrives: (index: number) => boolean): Promise<void> {
     const { pending } = this
-    this.runner.stop()
+    this.queue.stop()
     this.start()
     for (const [index, { settle }] of [...pending].entries())
       settle(arrives(index) ? 'delivered' : 'unavailable')
     this.pending = []
-    this.runner.tick()
+    this.queue.tick()
     await settled()
   }
 
@@ -242,12 +242,12 @@ class World {
   async finish(): Promise<void> {
     this.isStoreBroken = false
     await this.stall(false)
-    this.runner.hold(null)
+    this.queue.hold(null)
     for (let round = 0; round < 400; round++) {
       await this.read()
       await this.answerAll(() => 'delivered')
       const isDone =
-        this.runner.isIdle && this.runner.readTo >= this.log.length && this.pending.length === 0
+        this.queue.isIdle && this.queue.readTo >= this.log.length && this.pending.length === 0
       if (isDone) return
       await this.pass(30 * minute)
     }
@@ -304,9 +304,9 @@ describe('order', () => {
     await world.read()
     await world.answer('delivered', 1)
     await world.answer('delivered', 1)
-    expect(world.runner.position).toBe(0)
+    expect(world.queue.position).toBe(0)
     await world.answer('delivered')
-    expect(world.runner.position).toBe(3)
+    expect(world.queue.position).toBe(3)
   })
 })
 
@@ -318,7 +318,7 @@ describe('an event that is refused', () => {
     await world.answerAll(({ key }) => (key === 'a' ? 'refused' : 'delivered'))
     expect(world.delivered).toEqual(['evt_app_2_1', 'evt_app_4_1'])
     expect([...world.rows.values()].map(({ attempts }) => attempts)).toEqual([1, 0])
-    expect(world.runner.position).toBe(4)
+    expect(world.queue.position).toBe(4)
   })
 
   it('is dead after five attempts within an hour, and its key goes on', async () => {
@@ -407,14 +407,14 @@ describe('new events of replayed keys', () => {
     world.append('a', 'b')
     await world.read()
     await world.answerAll(() => 'delivered')
-    world.runner.hold({ key: 'a', until: 2 })
+    world.queue.hold({ key: 'a', until: 2 })
     world.append('a', 'b')
     await world.read()
     await world.answerAll(() => 'delivered')
     await world.replay('evt_app_1_1')
     await world.answerAll(() => 'delivered')
     expect(world.delivered.slice(2)).toEqual(['evt_app_4_1', 'evt_app_1_1'])
-    world.runner.hold(null)
+    world.queue.hold(null)
     await world.pass(0)
     await world.answerAll(() => 'delivered')
     expect(world.delivered.slice(4)).toEqual(['evt_app_3_1'])
@@ -433,7 +433,7 @@ describe('the number of waiting events', () => {
       await world.pass(0)
     }
     expect(world.rows.size).toBe(maxWaiting)
-    expect(world.runner.wantsEvents).toBe(false)
+    expect(world.queue.wantsEvents).toBe(false)
     world.append(...Array.from({ length: 100 }, (_, index) => `other ${index}`))
     await world.read(3_000)
     for (let attempt = 2; attempt <= 5; attempt++) {
@@ -450,12 +450,12 @@ describe('the number of waiting events', () => {
     world.append('a')
     await world.read()
     await world.answer('delivered')
-    world.runner.hold({ key: '', until: 1 })
+    world.queue.hold({ key: '', until: 1 })
     await world.replay('evt_app_1_1')
     world.append(...Array.from({ length: 12_000 }, () => 'a'))
     for (let page = 0; page < 30; page++) await world.read(3_000)
-    expect(world.runner.wantsEvents).toBe(false)
-    expect(world.runner.replayRoom).toBeGreaterThan(1_000)
+    expect(world.queue.wantsEvents).toBe(false)
+    expect(world.queue.replayRoom).toBeGreaterThan(1_000)
   })
 })
 
@@ -510,15 +510,15 @@ describe('an endpoint that is down', () => {
     world.append('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i')
     await world.read()
     await world.answerAll(() => 'unavailable')
-    expect(world.runner.wantsEvents).toBe(false)
-    expect(world.runner.health).toMatchObject({ failures: 1, retryAt: world.time + 5_000 })
+    expect(world.queue.wantsEvents).toBe(false)
+    expect(world.queue.health).toMatchObject({ failures: 1, retryAt: world.time + 5_000 })
     await world.pass(4_999)
-    expect(world.runner.wantsEvents).toBe(false)
+    expect(world.queue.wantsEvents).toBe(false)
     await world.pass(1)
     await world.read()
     expect(world.pending).toHaveLength(3)
     await world.answer('delivered')
-    expect(world.runner.health.failures).toBe(0)
+    expect(world.queue.health.failures).toBe(0)
     expect(world.pending.length).toBeGreaterThan(3)
     await world.finish()
     expect(new Set(world.delivered).size).toBe(9)
@@ -533,8 +533,8 @@ describe('an endpoint that is down', () => {
     const pauses: number[] = []
     for (let failure = 0; failure < 6; failure++) {
       await world.answerAll(() => 'unavailable')
-      pauses.push(world.runner.health.retryAt - world.time)
-      await world.pass(world.runner.health.retryAt - world.time)
+      pauses.push(world.queue.health.retryAt - world.time)
+      await world.pass(world.queue.health.retryAt - world.time)
       await world.read()
     }
     expect(pauses).toEqual([5, 300, 1_800, 7_200, 18_000, 18_000].map((each) => each * 1_000))
@@ -552,7 +552,7 @@ describe('an endpoint that is down', () => {
     }
     await world.answerAll(({ key }) => (key === 'poison' ? 'unavailable' : 'delivered'))
     expect(world.delivered).toHaveLength(60)
-    expect(world.runner.health.failures).toBe(0)
+    expect(world.queue.health.failures).toBe(0)
     expect([...world.rows.values()].some(({ isDead }) => isDead)).toBe(false)
   })
 
@@ -561,7 +561,7 @@ describe('an endpoint that is down', () => {
     world.append('a', 'b', 'c')
     await world.read()
     for (const _ of 'abc') await world.answer('unavailable', 0, 42_000)
-    expect(world.runner.health.retryAt).toBe(world.time + 42_000)
+    expect(world.queue.health.retryAt).toBe(world.time + 42_000)
   })
 
   it('Retry-After of one key: holds its key only, also in a batch', async () => {
@@ -608,7 +608,7 @@ describe('an endpoint that is down', () => {
       await ofKey.answer('unavailable', 0, seconds * 1_000)
       const keyMs = (ofKey.nextAttempts.at(-1)?.[1] ?? 0) - ofKey.time
       for (const _ of 'abc') await ofEndpoint.answer('unavailable', 0, seconds * 1_000)
-      const endpointMs = ofEndpoint.runner.health.retryAt - ofEndpoint.time
+      const endpointMs = ofEndpoint.queue.health.retryAt - ofEndpoint.time
       await ofEndpoint.answerAll(() => 'unavailable')
       pauses.push([keyMs / 1_000, endpointMs / 1_000])
       await ofKey.pass(keyMs)
@@ -656,7 +656,7 @@ describe('an endpoint that is down', () => {
     const world = new World()
     world.append(...Array.from({ length: 3_000 }, () => 'a'))
     for (let page = 0; page < 30; page++) await world.read(100)
-    expect(world.runner.readTo).toBe(1_000)
+    expect(world.queue.readTo).toBe(1_000)
     await world.finish()
     expect(new Set(world.delivered).size).toBe(3_000)
   })
@@ -670,9 +670,9 @@ describe('a failure of the database', () => {
     world.isStoreBroken = true
     await world.answerAll(() => 'refused')
     expect(world.failures.length).toBeGreaterThan(0)
-    expect(world.runner.wantsEvents).toBe(false)
-    expect(world.runner.health).toMatchObject({ failures: 0, retryAt: 0 })
-    expect(world.runner.position).toBe(0)
+    expect(world.queue.wantsEvents).toBe(false)
+    expect(world.queue.health).toMatchObject({ failures: 0, retryAt: 0 })
+    expect(world.queue.position).toBe(0)
     world.isStoreBroken = false
     await world.pass(1_000)
     await world.read()
@@ -688,10 +688,10 @@ describe('the memory of an endpoint', () => {
     world.append('a', 'b', 'c', 'd', 'e')
     await world.read(4)
     expect(budget.isSpent).toBe(true)
-    expect(world.runner.wantsEvents).toBe(false)
+    expect(world.queue.wantsEvents).toBe(false)
     budget.hold(1_000_000)
     await world.answerAll(() => 'delivered')
-    expect(world.runner.wantsEvents).toBe(true)
+    expect(world.queue.wantsEvents).toBe(true)
     budget.hold(-1_000_000)
     await world.finish()
     expect(world.delivered).toHaveLength(5)
@@ -704,7 +704,7 @@ describe('the memory of an endpoint', () => {
     world.append('a')
     await world.read()
     expect(budget.isSpent).toBe(true)
-    world.runner.stop()
+    world.queue.stop()
     expect(budget.isSpent).toBe(false)
   })
 
@@ -738,21 +738,21 @@ describe('events.missed', () => {
     world.append('app', 'a', 'b')
     world.log[0] = { ...(world.log[0] as LoggedEvent), kind: 'events.missed' }
     await world.read(1)
-    expect(world.runner.wantsEvents).toBe(false)
+    expect(world.queue.wantsEvents).toBe(false)
     await world.answer('delivered')
-    expect(world.runner.wantsEvents).toBe(true)
+    expect(world.queue.wantsEvents).toBe(true)
     await world.finish()
     expect(world.delivered).toEqual(['evt_app_1_1', 'evt_app_2_1', 'evt_app_3_1'])
   })
 })
 
-describe('a runner that drains', () => {
+describe('a queue that drains', () => {
   it('begins no more requests, and ends when those in flight have their answers', async () => {
     const world = new World({ concurrency: 1 })
     world.append('a', 'b')
     await world.read()
     let isDrained = false
-    const drained = world.runner.drain().then(() => {
+    const drained = world.queue.drain().then(() => {
       isDrained = true
     })
     await settled()
@@ -761,11 +761,11 @@ describe('a runner that drains', () => {
     await drained
     expect(world.delivered).toEqual(['evt_app_1_1'])
     expect(world.pending).toEqual([])
-    expect(world.runner.position).toBe(1)
+    expect(world.queue.position).toBe(1)
   })
 })
 
-describe('a runner', () => {
+describe('a queue', () => {
   const outcomes: readonly Outcome[] = ['delivered', 'delivered', 'refused', 'unavailable']
   const step = fc.oneof(
     {
@@ -871,7 +871,7 @@ describe('a runner', () => {
           break
         }
         case 'hold':
-          world.runner.hold(each.isOver ? null : { key: each.key, until: world.runner.position })
+          world.queue.hold(each.isOver ? null : { key: each.key, until: world.queue.position })
           break
         case 'force':
           await world.force()

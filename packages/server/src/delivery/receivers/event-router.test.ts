@@ -5,7 +5,7 @@ import type { Session } from '../../sessions/session.js'
 import { FanOuts } from '../writing/fan-outs.js'
 import { Watermark } from '../writing/watermark.js'
 import { Closings } from './closings.js'
-import { Dispatcher } from './dispatcher.js'
+import { EventRouter } from './event-router.js'
 import { Readers } from './readers.js'
 
 const group = 100
@@ -15,7 +15,7 @@ let seconds: (() => void)[]
 let written: string[]
 let watermark: Watermark
 let readers: Readers
-let dispatcher: Dispatcher
+let router: EventRouter
 let sessions: Map<number, Session[]>
 let position: number
 
@@ -28,7 +28,7 @@ beforeEach(() => {
   watermark = new Watermark('e1')
   const sessionsOf = (userId: unknown) => sessions.get(Number(userId)) ?? []
   readers = new Readers(sessionsOf)
-  dispatcher = new Dispatcher({
+  router = new EventRouter({
     ...{ appId: 'shop', readers, sessionsOf },
     fanOuts: new FanOuts({
       observer: { fannedOut: () => {}, skipped: () => {} },
@@ -57,7 +57,7 @@ function connect(userId: number, membership: object | null = {}) {
 function dispatch(kind: DeliveredEvent['kind'], payload: object, change?: number) {
   watermark.begin(++position, position)
   const event = { kind, appId: 'shop', payload, position, createdAt: 0, change }
-  dispatcher.dispatch([event as unknown as DeliveredEvent])
+  router.dispatch([event as unknown as DeliveredEvent])
 }
 
 function join(userId: number) {

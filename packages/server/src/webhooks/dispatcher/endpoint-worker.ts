@@ -17,8 +17,12 @@ import type { StoredEvent } from '../../domain/webhooks/waiting/waiting-event.js
 import type { WaitingEventStore } from '../../domain/webhooks/waiting/waiting-event-store.js'
 import type { Clock } from '../../lib/clock.js'
 import type { OutboxStore } from '../../outbox/outbox-store.js'
-import { type SendResult, targetOf, type WebhookSender } from '../sender.js'
-import { EndpointRunner, type RunnerState, type Sent } from './endpoint-runner.js'
+import {
+  type SendResult,
+  targetOf,
+  type WebhookSender,
+} from '../../domain/webhooks/webhook-sender.js'
+import { EndpointQueue, type QueueState, type Sent } from './endpoint-queue.js'
 import type { MemoryBudget } from './memory-budget.js'
 
 /** Reports of the dispatcher, for the log and metrics. */
@@ -32,7 +36,7 @@ export interface DispatchObserver {
   failed(appId: string, error: unknown): void
 }
 
-export interface EndpointRunOptions {
+export interface EndpointWorkerOptions {
   readonly database: Database
   readonly endpoints: EndpointStore
   readonly waiting: WaitingEventStore
@@ -64,9 +68,9 @@ export interface EventPage {
 /** Events that have been in memory for longer are read again before they are sent or stored. */
 const freshMs = 2_000
 
-/** One endpoint on this node: its runner with the database and the sender. */
-export class EndpointRun {
-  readonly runner: EndpointRunner
+/** One endpoint on this node: its queue with the database and the sender. */
+export class EndpointWorker {
+  readonly queue: EndpointQueue
   readonly #ended = new AbortController()
   #savedPosition: number
   #savedHealth: EndpointHealth
@@ -77,20 +81,20 @@ export class EndpointRun {
 
   constructor(
     readonly endpoint: Endpoint,
-    { waiting, dead }: Pick<RunnerState, 'waiting' | 'dead'>,
-    private readonly options: EndpointRunOptions,
+    { waiting, dead }: Pick<QueueState, 'waiting' | 'dead'>,
+    private readonly options: EndpointWorkerOptions,
   ) {
     const { position, health } = endpoint
     this.#savedPosition = position
     this.#savedHealth = health
     this.#replay = endpoint.replay
-    this.runner = new EndpointRunner({ position, health, waiting, dead }, this.#ports())
-    if (this.#replay !== null) this.runner.hold(this.#rangeOf(this.#replay))
+    this.queue = new EndpointQueue({ position, health, waiting, dead }, this.#ports())
+    if (this.#replay !== null) this.queue.hold(this.#rangeOf(this.#replay))
   }
 
   /** Tests whether there is something to read, to send or to replay. */
   hasWork(head: number): boolean {
-    return this.runner.readTo < head || !this.runner.isIdle || this.isReplaying
+    return this.queue.readTo < head || !this.queue.isIdle || this.isReplaying
   }
 
   /** Takes events of the log; leaves out those that the endpoint does not want. */
@@ -98,12 +102,12 @@ export class EndpointRun {
     const wanted = events.filter((event) => wantsEvent(this.endpoint, event))
     const now = this.options.clock.now()
     for (const event of wanted) this.#readAt.set(event, now)
-    this.runner.offer(wanted, readTo)
+    this.queue.offer(wanted, readTo)
   }
 
   /** Returns position and health if they have changed since they were stored; null: they have not. */
   get progress(): EndpointProgress | null {
-    const { position, health } = this.runner
+    const { position, health } = this.queue
     const isSaved = position === this.#savedPosition && health === this.#savedHealth
     return isSaved ? null : { position, health }
   }
@@ -131,7 +135,7 @@ export class EndpointRun {
     return this.#replaying
   }
 
-  /** The replay ends where the runner began: later events are sent anyway. */
+  /** The replay ends where the queue began: later events are sent anyway. */
   #rangeOf({ until, ...replay }: Replay): Replay {
     return { ...replay, until: Math.min(until, this.endpoint.position) }
   }
@@ -143,7 +147,7 @@ export class EndpointRun {
    */
   async #runReplay(read: (after: number) => Promise<EventPage | null>): Promise<void> {
     const { database, endpoints } = this.options
-    while (this.#replay !== null && !this.runner.isStopped) {
+    while (this.#replay !== null && !this.queue.isStopped) {
       const before: Replay = this.#replay
       const range = this.#rangeOf(before)
       const { position, until, kinds, key } = range
@@ -156,10 +160,10 @@ export class EndpointRun {
           (kinds.length === 0 || (kinds as readonly string[]).includes(event.kind)) &&
           (key === '' || event.key === key),
       )
-      const excess = events[Math.max(this.runner.replayRoom, 0)]
+      const excess = events[Math.max(this.queue.replayRoom, 0)]
       const readTo = excess === undefined ? page?.readTo : excess.position - 1
       if (readTo === position) return
-      await this.runner.replay(events.filter((event) => event.position <= (readTo ?? 0)))
+      await this.queue.replay(events.filter((event) => event.position <= (readTo ?? 0)))
       const after = readTo === undefined ? null : { ...range, position: readTo }
       const isMoved = await database.statement((tx) =>
         endpoints.moveReplay(tx, this.endpoint, before, after),
@@ -167,7 +171,7 @@ export class EndpointRun {
       // Another replay has replaced this one; the next look at the endpoint begins it.
       this.#replay = isMoved ? after : null
     }
-    if (this.#replay === null) this.runner.hold(null)
+    if (this.#replay === null) this.queue.hold(null)
   }
 
   /**
@@ -175,20 +179,20 @@ export class EndpointRun {
    * @param graceMs time in which requests in flight may end
    */
   async stop(graceMs = 0): Promise<void> {
-    const drained = this.runner.drain()
+    const drained = this.queue.drain()
     if (graceMs > 0) {
       const grace = new AbortController()
       const time = sleep(graceMs, undefined, { signal: grace.signal, ref: false }).catch(() => {})
       await Promise.race([drained, time])
       grace.abort()
     }
-    this.runner.stop()
+    this.queue.stop()
     this.#ended.abort()
     await drained
     await this.#replaying?.catch(() => {})
   }
 
-  #ports(): ConstructorParameters<typeof EndpointRunner>[1] {
+  #ports(): ConstructorParameters<typeof EndpointQueue>[1] {
     const { endpoint } = this
     const { database, waiting, events, clock, observer, disable } = this.options
     return {
@@ -232,8 +236,8 @@ export class EndpointRun {
     const { endpoint } = this
     const { sender, secretsOf, clock, isServed } = this.options
     if (!isServed(endpoint.appId)) {
-      // The runner ends before it can store anything.
-      this.runner.stop()
+      // The queue ends before it can store anything.
+      this.queue.stop()
       throw new Error('another node serves the application')
     }
     const events = await this.#fresh(some)

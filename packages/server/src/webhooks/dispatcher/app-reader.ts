@@ -2,7 +2,7 @@ import { type LoggedEvent, sizeOf } from '../../domain/events/logged-event.js'
 import type { Slots } from '../../lib/concurrency/slots.js'
 import { appOutbox, type MissedRows, pageAfter } from '../../outbox/outbox-page.js'
 import type { OutboxRow, OutboxStore } from '../../outbox/outbox-store.js'
-import type { EndpointRun, EndpointRunOptions, EventPage } from './endpoint-run.js'
+import type { EndpointWorker, EndpointWorkerOptions, EventPage } from './endpoint-worker.js'
 
 const rowsPerPage = 100
 
@@ -11,8 +11,8 @@ const bytesPerPage = 1024 * 1024
 /** Rows whose messages are read together. */
 const rowsTogether = 20
 
-export interface AppRunOptions
-  extends Pick<EndpointRunOptions, 'database' | 'events' | 'observer'> {
+export interface AppReaderOptions
+  extends Pick<EndpointWorkerOptions, 'database' | 'events' | 'observer'> {
   readonly outbox: Pick<OutboxStore, 'head' | 'listAfter'>
   /** Readers of endpoints that are behind, on this node together. */
   readonly catchUps: Slots
@@ -27,25 +27,26 @@ interface AppPage extends EventPage {
  * The endpoints of one application on this node. The log is read once for all endpoints that are at
  * the same place; those that are behind are read for on their own until they reach the others.
  */
-export class AppRun {
+export class AppReader {
   /** By endpoint ID. */
-  readonly runs = new Map<number, EndpointRun>()
+  readonly workers = new Map<number, EndpointWorker>()
   #reading: Promise<void> | null = null
   #isWanted = false
-  readonly #catchingUp = new Map<EndpointRun, Promise<void>>()
+  readonly #catchingUp = new Map<EndpointWorker, Promise<void>>()
   #isStopped = false
 
   constructor(
     readonly appId: string,
-    private readonly options: AppRunOptions,
+    private readonly options: AppReaderOptions,
   ) {}
 
   /** Reads what is new, and sends what is due. */
   run(): void {
     if (this.#isStopped) return
-    for (const run of this.runs.values()) {
-      if (!run.runner.isIdle) run.runner.tick()
-      if (run.isReplaying) this.#readFor(run, () => run.replay((after) => this.#pageAfter(after)))
+    for (const worker of this.workers.values()) {
+      if (!worker.queue.isIdle) worker.queue.tick()
+      if (worker.isReplaying)
+        this.#readFor(worker, () => worker.replay((after) => this.#pageAfter(after)))
     }
     this.#isWanted = true
     this.#reading ??= this.#readWhileWanted().finally(() => {
@@ -60,7 +61,7 @@ export class AppRun {
    */
   async stop(graceMs = 0): Promise<void> {
     this.#isStopped = true
-    await Promise.all([...this.runs.values()].map((run) => run.stop(graceMs)))
+    await Promise.all([...this.workers.values()].map((worker) => worker.stop(graceMs)))
     await Promise.all([this.#reading, ...this.#catchingUp.values()])
   }
 
@@ -79,48 +80,50 @@ export class AppRun {
 
   /** Reads a page for the endpoints that are farthest. @returns whether there may be more */
   async #readPage(): Promise<boolean> {
-    const ready = [...this.runs.values()].filter(({ runner }) => runner.wantsEvents)
-    const readTo = Math.max(...ready.map(({ runner }) => runner.readTo))
+    const ready = [...this.workers.values()].filter(({ queue }) => queue.wantsEvents)
+    const readTo = Math.max(...ready.map(({ queue }) => queue.readTo))
     if (ready.length === 0 || this.#isStopped) return false
-    const front = ready.filter(({ runner }) => runner.readTo === readTo)
-    for (const run of ready) if (!front.includes(run)) this.#readFor(run, () => this.#catchUp(run))
+    const front = ready.filter(({ queue }) => queue.readTo === readTo)
+    for (const worker of ready)
+      if (!front.includes(worker)) this.#readFor(worker, () => this.#catchUp(worker))
     return this.#offerPage(front, readTo)
   }
 
   /** Reads for one endpoint, if that is not done already. A few endpoints of a node do so at once. */
-  #readFor(run: EndpointRun, read: () => Promise<void>): void {
-    if (this.#catchingUp.has(run)) return
+  #readFor(worker: EndpointWorker, read: () => Promise<void>): void {
+    if (this.#catchingUp.has(worker)) return
     const { catchUps, observer } = this.options
     const reading = catchUps
       .run(read)
       .catch((error: unknown) => observer.failed(this.appId, error))
-      .finally(() => this.#catchingUp.delete(run))
-    this.#catchingUp.set(run, reading)
+      .finally(() => this.#catchingUp.delete(worker))
+    this.#catchingUp.set(worker, reading)
   }
 
   /** Reads until the endpoint has reached another one, or wants no more. */
-  async #catchUp(run: EndpointRun): Promise<void> {
-    while (this.#isBehind(run)) if (!(await this.#offerPage([run], run.runner.readTo))) return
+  async #catchUp(worker: EndpointWorker): Promise<void> {
+    while (this.#isBehind(worker))
+      if (!(await this.#offerPage([worker], worker.queue.readTo))) return
   }
 
-  #isBehind({ endpoint, runner }: EndpointRun): boolean {
-    const isCurrent = this.runs.get(Number(endpoint.endpointId))?.runner === runner
-    const others = [...this.runs.values()].filter((other) => other.runner !== runner)
-    const farthest = Math.max(0, ...others.map((other) => other.runner.readTo))
-    return !this.#isStopped && isCurrent && runner.wantsEvents && runner.readTo < farthest
+  #isBehind({ endpoint, queue }: EndpointWorker): boolean {
+    const isCurrent = this.workers.get(Number(endpoint.endpointId))?.queue === queue
+    const others = [...this.workers.values()].filter((other) => other.queue !== queue)
+    const farthest = Math.max(0, ...others.map((other) => other.queue.readTo))
+    return !this.#isStopped && isCurrent && queue.wantsEvents && queue.readTo < farthest
   }
 
   /** @returns whether there may be more */
-  async #offerPage(runs: readonly EndpointRun[], after: number): Promise<boolean> {
+  async #offerPage(workers: readonly EndpointWorker[], after: number): Promise<boolean> {
     const page = await this.#pageAfter(after)
     if (page === null || this.#isStopped) return false
     const [first] = page.events
-    for (const run of runs) {
+    for (const worker of workers) {
       // One that went down in the meantime goes on from another place.
-      if (run.runner.readTo !== after || !run.runner.wantsEvents) continue
+      if (worker.queue.readTo !== after || !worker.queue.wantsEvents) continue
       if (first?.kind === 'events.missed')
-        this.options.observer.missed(run.endpoint, Number(first.payload.positions))
-      run.offer(page.events, page.readTo)
+        this.options.observer.missed(worker.endpoint, Number(first.payload.positions))
+      worker.offer(page.events, page.readTo)
     }
     return page.hasMore
   }

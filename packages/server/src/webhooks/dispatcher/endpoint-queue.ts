@@ -12,7 +12,7 @@ import {
   type WaitingEvent,
   waitingEvent,
 } from '../../domain/webhooks/waiting/waiting-event.js'
-import type { SendResult } from '../sender.js'
+import type { SendResult } from '../../domain/webhooks/webhook-sender.js'
 import { OrderedQueues, type Load, type ReplayedRange } from './ordered-queues.js'
 import type { MemoryBudget } from './memory-budget.js'
 import {
@@ -25,8 +25,8 @@ import {
   type Random,
 } from './retry-rules.js'
 
-/** Stored state of an endpoint when its runner starts. */
-export interface RunnerState {
+/** Stored state of an endpoint when its queue starts. */
+export interface QueueState {
   /** Everything up to it is delivered, waits, or is dead. */
   readonly position: number
   readonly health: EndpointHealth
@@ -47,7 +47,7 @@ export interface Sent {
   readonly at: number
 }
 
-interface RunnerOptions {
+interface QueueOptions {
   readonly concurrency: number
   readonly batchSize: number
   /** Current time, milliseconds since 1970. */
@@ -56,7 +56,7 @@ interface RunnerOptions {
   /** The events in memory of all endpoints of this node. */
   readonly budget: MemoryBudget
   /**
-   * Sends one request. Rejects for failures of the database, and when the runner stops.
+   * Sends one request. Rejects for failures of the database, and when the queue stops.
    * @returns null when none of the events is left to send
    */
   send(events: readonly LoggedEvent[], attempt: number): Promise<Sent | null>
@@ -68,11 +68,11 @@ interface RunnerOptions {
   read(place: EventPosition): Promise<LoggedEvent | null>
   update(place: EventPosition, attempt: FailedAttempt): Promise<void>
   remove(place: EventPosition): Promise<void>
-  /** The endpoint has to be disabled; the runner sends nothing more. */
+  /** The endpoint has to be disabled; the queue sends nothing more. */
   disable(reason: 'gone' | 'failing'): void
-  /** The runner was full, and takes events again. */
+  /** The queue was full, and takes events again. */
   drained(): void
-  /** The database failed. The runner pauses, and continues at a {@link EndpointRunner.tick} after that. */
+  /** The database failed. The queue pauses, and continues at a {@link EndpointQueue.tick} after that. */
   failed(error: unknown): void
 }
 
@@ -91,7 +91,7 @@ const failingKeys = 3
  * Delivers the events of one endpoint in the order of their keys. It decides what is sent when, what
  * waits in the database, and when the endpoint is down.
  */
-export class EndpointRunner {
+export class EndpointQueue {
   readonly #queues = new OrderedQueues()
   /** Events that were read and are neither delivered nor stored, in the order of the log. */
   readonly #outstanding = new Map<string, LoggedEvent>()
@@ -113,7 +113,7 @@ export class EndpointRunner {
   /** First keys of the requests that have failed since the last answer. */
   readonly #failing = new Set<string>()
   #isFull = false
-  /** A full runner takes events again when it has at most so many. */
+  /** A full queue takes events again when it has at most so many. */
   #resumeAt = lowWater
   #pausedUntil = 0
   #isEnding = false
@@ -125,8 +125,8 @@ export class EndpointRunner {
   #health: EndpointHealth
 
   constructor(
-    { position, health, waiting, dead }: RunnerState,
-    private readonly options: RunnerOptions,
+    { position, health, waiting, dead }: QueueState,
+    private readonly options: QueueOptions,
   ) {
     this.#readTo = position
     this.#health = health
@@ -155,7 +155,7 @@ export class EndpointRunner {
     return this.#queues.waiting
   }
 
-  /** Tests whether the runner has ended. */
+  /** Tests whether the queue has ended. */
   get isStopped(): boolean {
     return this.#isStopped
   }
@@ -165,7 +165,7 @@ export class EndpointRunner {
     return maxWaiting - this.#queues.waiting - this.#reserved
   }
 
-  /** Tests whether the runner takes more events now. */
+  /** Tests whether the queue takes more events now. */
   get wantsEvents(): boolean {
     const isOverfull = this.#room <= this.#joining.length
     return !(this.#isEnding || this.#isAtRest || this.#isFull || isOverfull)
@@ -465,7 +465,7 @@ export class EndpointRunner {
     this.options.drained()
   }
 
-  /** Tests whether a full runner takes events again. */
+  /** Tests whether a full queue takes events again. */
   get #hasRoom(): boolean {
     const { size } = this.#outstanding
     const isBelow = this.#bytes <= maxBytes / 2 && !this.options.budget.isSpent

@@ -1,7 +1,7 @@
 /** The port of the HTTP sender: some events to an endpoint, and what came of it. */
 import type { webhookFormats, webhookOutcomes } from '@hermod/protocol'
-import type { LoggedEvent } from '../domain/events/logged-event.js'
-import type { Endpoint } from '../domain/webhooks/endpoints/endpoint-model.js'
+import type { LoggedEvent } from '../events/logged-event.js'
+import type { Endpoint } from './endpoints/endpoint-model.js'
 
 /** The address of a request, and how it is made. */
 export interface SendTarget {
