@@ -9,7 +9,7 @@ import { CertificateExpiry } from '../../domain/push/certificates/certificate-ex
 import type { KnownCertificates } from '../../domain/push/certificates/certificate-model.js'
 import { CertificateService } from '../../domain/push/certificates/certificate-service.js'
 import { CertificateStore } from '../../domain/push/certificates/certificate-store.js'
-import { DeliveryPlanner } from '../../domain/push/deliveries/delivery-planner.js'
+import { PlanInputReader } from '../../domain/push/deliveries/plan-input-reader.js'
 import { RecipientStore } from '../../domain/push/deliveries/recipient-inputs.js'
 import { MessageAudience } from '../../domain/push/messages/message-audience.js'
 import { MessagePushConsumer } from '../../domain/push/messages/message-push-consumer.js'
@@ -81,7 +81,7 @@ export function createPush(
   const messagePushes = createMessagePushes(infrastructure, {
     apps,
     certificates: pushCertificates,
-    planner: tasks.deliveryPlanner,
+    planInputs: tasks.planInputs,
     groups: groups.groupCache,
   })
   const reports = createReports(infrastructure, {
@@ -193,12 +193,12 @@ function createMessagePushes(
   {
     apps,
     certificates,
-    planner,
+    planInputs,
     groups,
   }: {
     readonly apps: AppService
     readonly certificates: KnownCertificates
-    readonly planner: DeliveryPlanner
+    readonly planInputs: PlanInputReader
     readonly groups: GroupCache
   },
 ): MessagePushConsumer {
@@ -208,7 +208,7 @@ function createMessagePushes(
     store,
     recipients: new MessageRecipients({ database, store, groups }),
     tasks,
-    planner,
+    planInputs,
     apps,
     jobs,
     ids,
@@ -245,13 +245,7 @@ function createTasks(
   const tasks = stores.pushTasks
   const deliveries = stores.pushDeliveries
   const recipients = stores.pushRecipients
-  const deliveryPlanner = new DeliveryPlanner({
-    ...shared,
-    recipients,
-    apps,
-    jobs,
-    ids,
-  })
+  const planInputs = new PlanInputReader({ apps, certificates, core, clock })
   const recorder = new DeliveryRecorder({
     database,
     clock,
@@ -265,7 +259,7 @@ function createTasks(
   // Writing and sending each have their own, so that neither waits for the rests of the other.
   const newPause = () => new BackgroundPause({ count: countMessages })
   return {
-    deliveryPlanner,
+    planInputs,
     pushTasks: new PushTaskService({ database, clock, store: tasks, certificates, jobs, ids }),
     pause: newPause(),
     pageWriter: new PageWriter({
@@ -274,7 +268,7 @@ function createTasks(
       tasks,
       audiences: new AudienceReader({ database, store, core, messages }),
       estimate: new AudienceEstimate({ database, store, users: stores.userCounts, messages }),
-      planner: deliveryPlanner,
+      planInputs,
       holds,
       pause: newPause(),
       jobs,

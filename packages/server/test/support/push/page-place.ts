@@ -146,7 +146,7 @@ export class PagePlace {
       createdAt: startedAt,
     }
     await this.database.transaction(async (tx) => {
-      await this.tasks.insert(tx, [task])
+      await this.tasks.insert(tx, task)
       await this.#jobs.enqueue(tx, sendBatch, firstPageJob(task))
     })
     return taskId
@@ -178,7 +178,7 @@ export class PagePlace {
       tasks,
       audiences: this.#audiences,
       estimate: this.#estimate,
-      planner: { inputs: async (_, userIds) => this.#inputs(userIds) },
+      planInputs: { read: async (_, userIds) => this.#inputs(userIds) },
       holds: this.holds,
       pause: {
         rest: async () => {

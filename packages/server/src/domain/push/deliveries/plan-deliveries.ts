@@ -4,7 +4,6 @@
  */
 import type { Int64 } from '@hermod/protocol'
 import { pushDeliveryState, userStatus } from '@hermod/protocol/enums'
-import { chunksOf } from '../../../lib/chunks.js'
 import { groupBy } from '../../../lib/group-by.js'
 import type { ConnectedDevice, ProbedDevice } from '../../../push/core-channel.js'
 import type { Recipient, Suppression } from '../audience/recipient.js'
@@ -16,7 +15,7 @@ import { type ChannelChoice, chooseChannel, type UsableCertificate } from './cha
 import { type Delivery, type NewDelivery, tokenHash } from './delivery-model.js'
 import { type DeliveryStep, withSteps } from './delivery-step.js'
 import type { RecipientInputs } from './recipient-inputs.js'
-import type { BadgeOfUser, PlannedDeliveries } from './store-deliveries.js'
+import type { BadgeOfUser, PlannedDeliveries } from './planned-deliveries.js'
 
 /** The fields of a task that decide about its deliveries. */
 export type PlannedTask = Pick<StoredPushTask, 'appId' | 'taskId' | 'content'>
@@ -69,35 +68,21 @@ export function planDeliveries(
   })
 }
 
-/** Counts the deliveries of plans that are to be sent. */
-export function countPending(plans: readonly DeliveryPlan[]): number {
-  return plans.reduce((sum, { deliveries }) => sum + deliveries.filter(isPending).length, 0)
-}
-
 /**
  * Prepares plans of one application for storing.
- * @param batchIds pending deliveries are divided among these batches
+ * @param batchId the batch of the pending deliveries
  */
 export function prepareDeliveries(
   appId: string,
   plans: readonly DeliveryPlan[],
-  batchIds: readonly Int64[],
+  batchId: Int64,
 ): PlannedDeliveries {
   const all = plans.flatMap(({ deliveries }) => deliveries)
-  const pending = all.filter(isPending)
-  // Those that wait for answers of their devices come last, so that their batches are run later.
-  pending.sort((a, b) => a.nextAt - b.nextAt)
-  const parts = chunksOf(pending, Math.ceil(pending.length / batchIds.length))
   return {
     appId,
-    batches: [
-      ...parts.map((deliveries, index) => ({
-        batchId: batchIds[index] ?? 0,
-        runAt: deliveries[0]?.nextAt ?? 0,
-        deliveries,
-      })),
-      { batchId: 0, runAt: 0, deliveries: all.filter((delivery) => !isPending(delivery)) },
-    ],
+    batchId,
+    pending: all.filter(isPending),
+    suppressed: all.filter((delivery) => !isPending(delivery)),
     badges: plans.flatMap(badgesOf),
     devices: plans.map(({ task: { taskId }, deliveries }) => ({
       appId,

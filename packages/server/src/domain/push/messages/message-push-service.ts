@@ -1,15 +1,18 @@
-import { type Int64, pushTaskState } from '@hermod/protocol'
+import type { Int64 } from '@hermod/protocol'
 import type { EventPayloads } from '@hermod/protocol/events'
-import type { Database, Tx } from '../../../db/database.js'
+import type { Database } from '../../../db/database.js'
+import { RetryProcedure } from '../../../db/procedure.js'
 import type { JobQueue } from '../../../jobs/job-queue.js'
 import type { Clock } from '../../../lib/clock.js'
+import { whenReserved } from '../../../lib/ids/ids.js'
 import type { AppService } from '../../apps/app-service.js'
 import { systemUserId } from '../../users/system-user.js'
 import { sequenceOf } from '../content/channel-sequence.js'
-import type { DeliveryPlanner } from '../deliveries/delivery-planner.js'
-import type { DeliveryPlan } from '../deliveries/plan-deliveries.js'
+import type { PlanInputReader } from '../deliveries/plan-input-reader.js'
+import { type NewTasks, writeNewTasks } from '../pages/write-deliveries.js'
 import { firstPageJob, sendBatch } from '../tasks/push-jobs.js'
-import type { NewPushTask, TaskStore } from '../tasks/task-store.js'
+import type { NewPushTask } from '../tasks/task-model.js'
+import type { TaskStore } from '../tasks/task-store.js'
 import type { Candidate, MessageRecipients, ResolvedMessage } from './message-recipients.js'
 import type { ReceiverStore, SenderNames } from './receiver-store.js'
 import { chunksByKey } from './rules/chunks-by-key.js'
@@ -22,7 +25,7 @@ interface MessagePushServiceOptions {
   readonly store: ReceiverStore
   readonly recipients: MessageRecipients
   readonly tasks: TaskStore
-  readonly planner: Pick<DeliveryPlanner, 'planAll' | 'store'>
+  readonly planInputs: Pick<PlanInputReader, 'read'>
   readonly apps: AppService
   readonly jobs: JobQueue
   readonly ids: { take(count: number): Promise<number[]> }
@@ -67,7 +70,7 @@ export class MessagePushService {
       if (resolvedMessages.length === 0) continue
       for (const part of partsOf(await this.#tasksOf(appId, resolvedMessages, now))) {
         signal.throwIfAborted()
-        await this.#order(part)
+        await this.#order(appId, part)
       }
     }
   }
@@ -120,40 +123,44 @@ export class MessagePushService {
     })
   }
 
-  /**
-   * In one transaction, so that a task is there with all of its deliveries, or with the job that
-   * makes them.
-   */
-  async #order(part: readonly MessageTask[]): Promise<void> {
-    const { database, planner } = this.options
+  /** A task is stored with all of its deliveries, or with the job that makes them. */
+  async #order(appId: string, part: readonly MessageTask[]): Promise<void> {
     const small = part.flatMap(({ task, recipients }) =>
       recipients === null ? [] : [{ task, recipients }],
     )
-    const large = part.flatMap(({ task, recipients }) => (recipients === null ? [task] : []))
-    const plans = await planner.planAll(small)
-    await database.transaction(async (tx) => {
-      await this.#insertPlanned(tx, plans)
-      await this.#insertLarge(tx, large)
-    })
+    if (small.length > 0) await this.#writeSmall(appId, small)
+    for (const { task, recipients } of part) if (recipients === null) await this.#insertLarge(task)
   }
 
-  async #insertPlanned(tx: Tx, plans: readonly DeliveryPlan[]): Promise<void> {
-    const { tasks, planner } = this.options
-    const wanted = plans.map(({ task }) => task as NewPushTask)
-    if (wanted.length === 0) return
-    const stored = await tasks.insert(tx, wanted, pushTaskState.expanded)
-    await planner.store(
-      tx,
-      plans.filter(({ task }) => stored.has(task.taskId)),
+  async #writeSmall(appId: string, audiences: NewTasks['audiences']): Promise<void> {
+    const { database, planInputs, jobs, ids } = this.options
+    const userIds = [
+      ...new Set(audiences.flatMap(({ recipients }) => recipients.map(({ userId }) => userId))),
+    ]
+    const [batchId = 0] = await ids.take(1)
+    const [job] = await whenReserved(() =>
+      jobs.values(sendBatch, [{ appId, payload: { batchId } }]),
     )
+    if (!job) throw new Error('a job has values')
+    const write = async () => {
+      const inputs = await planInputs.read(appId, userIds, true)
+      return database.procedure(writeNewTasks, { appId, batchId, audiences, inputs, job }, null)
+    }
+    for (;;)
+      try {
+        if (await write()) jobs.announce(sendBatch)
+        return
+      } catch (error) {
+        // A user was deleted in the meantime.
+        if (!(error instanceof RetryProcedure)) throw error
+      }
   }
 
-  async #insertLarge(tx: Tx, large: readonly NewPushTask[]): Promise<void> {
-    const { tasks, jobs } = this.options
-    if (large.length === 0) return
-    const stored = await tasks.insert(tx, large)
-    for (const task of large)
-      if (stored.has(task.taskId)) await jobs.enqueue(tx, sendBatch, firstPageJob(task))
+  async #insertLarge(task: NewPushTask): Promise<void> {
+    const { database, tasks, jobs } = this.options
+    await database.transaction(async (tx) => {
+      if (await tasks.insert(tx, task)) await jobs.enqueue(tx, sendBatch, firstPageJob(task))
+    })
   }
 }
 

@@ -9,7 +9,7 @@ import type { BackgroundPause } from '../../../lib/limits/background-pause.js'
 import type { AudienceEstimate } from '../audience/audience-estimate.js'
 import type { AudienceReader } from '../audience/audience-reader.js'
 import { isOfMessage } from '../content/task-content.js'
-import type { DeliveryPlanner } from '../deliveries/delivery-planner.js'
+import type { PlanInputReader } from '../deliveries/plan-input-reader.js'
 import type { GatewayHolds } from '../sending/gateway-holds.js'
 import { type PageToSend, pageJob, sendAudienceBatch } from '../tasks/push-jobs.js'
 import { isUnresolved, type StoredPushTask } from '../tasks/task-model.js'
@@ -29,7 +29,7 @@ interface PageWriterOptions {
   readonly tasks: TaskStore
   readonly audiences: Pick<AudienceReader, 'page'>
   readonly estimate: Pick<AudienceEstimate, 'users'>
-  readonly planner: Pick<DeliveryPlanner, 'inputs'>
+  readonly planInputs: Pick<PlanInputReader, 'read'>
   readonly holds: Pick<GatewayHolds, 'list'>
   readonly pause: Pick<BackgroundPause, 'rest'>
   readonly jobs: Pick<JobQueue, 'announce' | 'values'>
@@ -102,7 +102,7 @@ export class PageWriter {
     { devices, users, certificateIds }: PageProgress,
     next: Pick<NextPage, 'batchId' | 'job'>,
   ): Promise<WrittenPart | null> {
-    const { database, audiences, planner, holds, jobs } = this.options
+    const { database, audiences, planInputs, holds, jobs } = this.options
     const { appId, taskId, content, page, pageBatchId: batchId, position } = task
     const { recipients, upTo, isLast } = await audiences.page(
       task,
@@ -117,7 +117,7 @@ export class PageWriter {
       batchId,
       position,
       recipients,
-      inputs: await planner.inputs(appId, userIds, isOfMessage(content)),
+      inputs: await planInputs.read(appId, userIds, isOfMessage(content)),
       upTo,
       isLast,
       devicesLeft: isFull ? 0 : this.#size.devices - devices,

@@ -1,27 +1,54 @@
-/** Writes the deliveries of some users of a page. Loaded by the writer's thread too. */
+/**
+ * Writes deliveries: of some users of a page, or of new tasks with few users. Loaded by the writer's
+ * thread too.
+ */
 import type { Int64 } from '@hermod/protocol'
 import { pushTaskState } from '@hermod/protocol/enums'
-import { type Procedure, RetryProcedure } from '../../../db/procedure.js'
+import {
+  type LastStatement,
+  type Procedure,
+  type ProcedureContext,
+  RetryProcedure,
+} from '../../../db/procedure.js'
 import { insertJobs, type JobValues, jobRow } from '../../../jobs/job-statements.js'
 import type { Recipient } from '../audience/recipient.js'
 import { insertDeliveries } from '../deliveries/delivery-statements.js'
 import {
   type PlanInputs,
+  type PlannedAudience,
   type PlannedTask,
   planDeliveries,
   prepareDeliveries,
 } from '../deliveries/plan-deliveries.js'
 import { findPresence, readInputs, type UserPresence } from '../deliveries/recipient-inputs.js'
-import { badgeName, countBadges, plannedRows } from '../deliveries/store-deliveries.js'
-import { endOfAudience, isUnresolved } from '../tasks/task-model.js'
+import {
+  badgeName,
+  countBadges,
+  type PlannedDeliveries,
+  plannedRows,
+  type ShownBadges,
+} from '../deliveries/planned-deliveries.js'
+import { endOfAudience, isUnresolved, type NewPushTask } from '../tasks/task-model.js'
 import {
   addToCounts,
   countRows,
+  type InsertedTask,
+  insertTasks,
   type LockedTask,
   lockTasks,
   progressRow,
+  setDevices,
   setProgress,
+  taskRow,
 } from '../tasks/task-statements.js'
+
+/** Users of one application whose deliveries are written together, in one batch. */
+interface WrittenTogether {
+  readonly appId: string
+  readonly batchId: Int64
+  readonly audiences: readonly PlannedAudience[]
+  readonly inputs: PlanInputs
+}
 
 /** The next users of a page. */
 export interface PagePart {
@@ -39,6 +66,13 @@ export interface PagePart {
   /** The number of devices with which this part ends the page. */
   readonly devicesLeft: number
   readonly next: NextPage
+}
+
+/** New tasks with all of their users, as one page. */
+export interface NewTasks extends Omit<WrittenTogether, 'audiences'> {
+  readonly audiences: readonly (PlannedAudience & { readonly task: NewPushTask })[]
+  /** Sends the batch. */
+  readonly job: JobValues
 }
 
 /** The page after this one. */
@@ -73,34 +107,16 @@ export const writeDeliveries: Procedure<PagePart, WrittenPart> = {
   async run(context, part) {
     const { task, batchId, recipients, inputs } = part
     const { appId, taskId } = task
-    const userIds = recipients.map(({ userId }) => userId)
-    const users = await readInputs(context.run, appId, userIds)
-    const plans = planDeliveries([{ task, recipients }], users, inputs)
-    const planned = prepareDeliveries(appId, plans, [batchId])
-    const presenceOf = (ids: readonly Int64[]) =>
-      context.run<UserPresence>(
-        findPresence,
-        ids.map((userId) => [appId, userId]),
-      )
-    const withBadge = new Set(planned.badges.map(({ userId }) => userId))
-    const withoutBadge = userIds.filter((userId) => users.has(userId) && !withBadge.has(userId))
-    // In this order: the wait for the lock of the task must not come after the look at who is deleted.
-    const [shown, [locked], unchanged] = await Promise.all([
-      countBadges(context, planned),
-      context.run<LockedTask>(lockTasks, [[appId, taskId]]),
-      context.hasRowLocks ? presenceOf(withoutBadge) : [],
-    ])
+    const written = await plan(context, {
+      appId,
+      batchId,
+      audiences: [{ task, recipients }],
+      inputs,
+    })
+    const [locked] = written.locked
     if (!locked || !isPartCurrent(locked, part)) throw new RetryProcedure('task')
-    // Deleted users have no badge row.
-    const missing = planned.badges.filter((badge) => !shown.has(badgeName(badge)))
-    const suspects = await presenceOf(missing.map(({ userId }) => userId))
-    if ([...unchanged, ...suspects].some(({ deletedAt }) => deletedAt !== null))
-      throw new RetryProcedure('user')
-    const [{ devices, finished } = { devices: 0, finished: 0 }] = planned.devices
-    const pending = planned.batches.filter((batch) => batch.batchId === batchId)
-    const certificateIds = new Set(
-      pending.flatMap(({ deliveries }) => deliveries.map(({ certificateId }) => certificateId)),
-    )
+    const [{ devices, finished } = { devices: 0, finished: 0 }] = written.planned.devices
+    const certificateIds = new Set(written.planned.pending.map((each) => each.certificateId))
     const isPageEnd = part.isLast || devices >= part.devicesLeft
     const hasNext = isPageEnd && !part.isLast
     const { next } = part
@@ -118,13 +134,90 @@ export const writeDeliveries: Procedure<PagePart, WrittenPart> = {
     return {
       last: [
         { statement: setProgress, rows: [progressRow({ ...progress, updatedAt: inputs.now })] },
-        { statement: addToCounts, rows: countRows(planned.counts) },
-        { statement: insertJobs, rows: nextJobs.map((job) => jobRow(job)) },
-        { statement: insertDeliveries, rows: plannedRows(planned, shown) },
+        ...lastStatements(written, nextJobs),
       ],
       output: () => ({ devices, certificateIds: [...certificateIds], isPageEnd }),
     }
   },
+}
+
+/**
+ * Stores tasks of messages with all of their deliveries, as one page, and the job that sends them.
+ * Leaves out messages that have a task. Throws {@link RetryProcedure} and stores nothing when a user
+ * was deleted.
+ * @returns true when there is something to send
+ */
+export const writeNewTasks: Procedure<NewTasks, boolean> = {
+  module: import.meta.url,
+  name: 'writeNewTasks',
+  async run(context, { audiences, job, ...together }) {
+    const { appId } = together
+    const inserted = await context.run<InsertedTask>(
+      insertTasks,
+      audiences.map(({ task }) => taskRow(task, pushTaskState.expanded)),
+    )
+    const ids = new Set(inserted.map(({ task_id }) => task_id))
+    const stored = audiences.filter(({ task }) => ids.has(task.taskId))
+    const written = await plan(context, { ...together, audiences: stored })
+    const { devices: all, pending } = written.planned
+    const rows = all
+      .filter(({ devices }) => devices > 0)
+      .map(({ taskId, devices, finished }) => [devices, finished, appId, taskId])
+    // Those that wait for answers of their devices are due later.
+    const runAt = Math.max(job.runAt, Math.min(...pending.map(({ nextAt }) => nextAt)))
+    const jobs = pending.length === 0 ? [] : [{ ...job, runAt }]
+    return {
+      last: [{ statement: setDevices, rows }, ...lastStatements(written, jobs)],
+      output: () => jobs.length > 0,
+    }
+  },
+}
+
+interface Written {
+  readonly planned: PlannedDeliveries
+  /** The badges that devices show. */
+  readonly shown: ShownBadges
+  readonly locked: readonly LockedTask[]
+}
+
+/** Plans deliveries and changes badges. Throws {@link RetryProcedure} when a user was deleted. */
+async function plan(
+  context: ProcedureContext,
+  { appId, batchId, audiences, inputs }: WrittenTogether,
+): Promise<Written> {
+  const recipients = audiences.flatMap((audience) => audience.recipients)
+  const userIds = [...new Set(recipients.map(({ userId }) => userId))]
+  const users = await readInputs(context.run, appId, userIds)
+  const plans = planDeliveries(audiences, users, inputs)
+  const planned = prepareDeliveries(appId, plans, batchId)
+  const presenceOf = (ids: readonly Int64[]) =>
+    context.run<UserPresence>(
+      findPresence,
+      ids.map((userId) => [appId, userId]),
+    )
+  const withBadge = new Set(planned.badges.map(({ userId }) => userId))
+  const withoutBadge = userIds.filter((userId) => users.has(userId) && !withBadge.has(userId))
+  const tasks = audiences.map(({ task }) => [appId, task.taskId])
+  // In this order: the wait for the lock of the task must not come after the look at who is deleted.
+  const [shown, locked, unchanged] = await Promise.all([
+    countBadges(context, planned),
+    context.run<LockedTask>(lockTasks, tasks),
+    context.hasRowLocks ? presenceOf(withoutBadge) : [],
+  ])
+  // Deleted users have no badge row.
+  const missing = planned.badges.filter((badge) => !shown.has(badgeName(badge)))
+  const suspects = await presenceOf(missing.map(({ userId }) => userId))
+  if ([...unchanged, ...suspects].some(({ deletedAt }) => deletedAt !== null))
+    throw new RetryProcedure('user')
+  return { planned, shown, locked }
+}
+
+function lastStatements({ planned, shown }: Written, jobs: readonly JobValues[]): LastStatement[] {
+  return [
+    { statement: addToCounts, rows: countRows(planned.counts) },
+    { statement: insertJobs, rows: jobs.map((job) => jobRow(job)) },
+    { statement: insertDeliveries, rows: plannedRows(planned, shown) },
+  ]
 }
 
 function isPartCurrent(locked: LockedTask, { page, batchId, position }: PagePart): boolean {

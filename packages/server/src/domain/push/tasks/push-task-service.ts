@@ -7,7 +7,8 @@ import type { KnownCertificates } from '../certificates/certificate-model.js'
 import { type TaskContent, tokenTypeOf } from '../content/task-content.js'
 import { firstPageJob, sendBatch } from './push-jobs.js'
 import type { PushTaskRequest } from './push-request.js'
-import type { NewPushTask, TaskStore } from './task-store.js'
+import type { NewPushTask } from './task-model.js'
+import type { TaskStore } from './task-store.js'
 
 interface PushTaskServiceOptions {
   readonly database: Database
@@ -66,8 +67,8 @@ export class PushTaskService {
     const { database, store, jobs } = this.options
     const { appId, taskId, requestId, beginsAt } = task
     return database.transaction(async (tx) => {
-      const stored = await store.insert(tx, [task])
-      if (!stored.has(taskId)) return (await store.findByRequest(tx, appId, requestId)) ?? taskId
+      if (!(await store.insert(tx, task)))
+        return (await store.findByRequest(tx, appId, requestId)) ?? taskId
       await jobs.enqueue(tx, sendBatch, { ...firstPageJob(task), runAt: beginsAt })
       return taskId
     })

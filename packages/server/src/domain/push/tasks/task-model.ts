@@ -38,6 +38,12 @@ export interface StoredPushTask extends TaskKey {
   readonly createdAt: number
 }
 
+/** A task that is to be stored, without its progress. */
+export type NewPushTask = Omit<
+  StoredPushTask,
+  'state' | 'page' | 'pageBatchId' | 'position' | 'devices' | 'finished'
+>
+
 /** Times and progress of a task, without its content. */
 export type TaskTimes = Pick<
   StoredPushTask,

@@ -1,5 +1,6 @@
 /** Bulk statements of tasks and their counts. Loaded by the writer's thread too. */
-import type { PushChannel } from '@hermod/protocol'
+import type { Int64, PushChannel } from '@hermod/protocol'
+import { pushTaskState } from '@hermod/protocol/enums'
 import { camelCaseText, columnsOf, type TableRow } from '../../../db/columns.js'
 import type { BulkInsert, BulkSelect, BulkUpdate } from '../../../db/dialect/dialect.js'
 import type { ProcedureContext } from '../../../db/procedure.js'
@@ -7,7 +8,9 @@ import { rowOf } from '../../../db/rows.js'
 import { pushTaskCountsTable, pushTasksTable } from '../../../db/schema.js'
 import { compare } from '../../../lib/compare.js'
 import { groupBy } from '../../../lib/group-by.js'
-import type { TaskKey } from './task-model.js'
+import { stringifyJson } from '../../../lib/json.js'
+import { firstBatchId } from './push-jobs.js'
+import { endOfAudience, type NewPushTask, type TaskKey } from './task-model.js'
 
 /** An addition to the counts of a task on one channel. */
 export interface CountChange extends TaskKey {
@@ -32,6 +35,38 @@ export const lockTasks: BulkSelect = {
 
 /** A row of {@link lockTasks}. */
 export type LockedTask = TableRow<typeof lockedColumns>
+
+const { page: _page, devices: _devices, finished: _finished, ...newTaskColumns } = pushTasksTable
+
+/**
+ * Inserts tasks, except those whose request or message has a task already. Rows are made by
+ * {@link taskRow}.
+ */
+export const insertTasks: BulkInsert = {
+  table: 'push_tasks',
+  columns: newTaskColumns,
+  conflict: 'on conflict do nothing',
+  returning: 'task_id',
+}
+
+/** A row that {@link insertTasks} returns. */
+export interface InsertedTask {
+  readonly task_id: Int64
+}
+
+const insertedRow = rowOf(newTaskColumns)
+
+/** @param state one of pushTaskState; expanded: all deliveries follow in the same transaction */
+export function taskRow(task: NewPushTask, state: number): unknown[] {
+  return insertedRow({
+    ...task,
+    content: stringifyJson(task.content),
+    state,
+    pageBatchId: firstBatchId(task),
+    position: state === pushTaskState.expanded ? endOfAudience : 0,
+    updatedAt: task.createdAt,
+  })
+}
 
 /** Rows: devices and finished, then app_id and task_id. */
 export const setDevices: BulkUpdate = {

@@ -1,29 +1,24 @@
 import { type Int64, pushTaskState } from '@hermod/protocol'
 import { camelCase, camelCaseText, convert, type TableRow } from '../../../db/columns.js'
 import type { Database, Queryable, StatementTx, Tx } from '../../../db/database.js'
-import type { BulkDelete, BulkInsert, BulkSelect } from '../../../db/dialect/dialect.js'
+import type { BulkDelete, BulkSelect } from '../../../db/dialect/dialect.js'
 import { sql } from '../../../db/kysely.js'
 import { lockForUpdate } from '../../../db/locking.js'
-import { rowOf } from '../../../db/rows.js'
 import { pushTaskCountsTable, pushTasksTable } from '../../../db/schema.js'
 import { paddedForPlanCache } from '../../../lib/chunks.js'
-import { parseOwnJson, stringifyJson } from '../../../lib/json.js'
-import { firstBatchId } from './push-jobs.js'
-import { endOfAudience, type StoredPushTask, type TaskKey, type TaskTimes } from './task-model.js'
+import { parseOwnJson } from '../../../lib/json.js'
+import type { NewPushTask, StoredPushTask, TaskKey, TaskTimes } from './task-model.js'
 import {
   addDevices,
   addToCounts,
   type CountChange,
   countRows,
   type DeviceChange,
+  type InsertedTask,
+  insertTasks,
   taskKeyColumns,
+  taskRow,
 } from './task-statements.js'
-
-/** A task that is to be stored, without its progress. */
-export type NewPushTask = Omit<
-  StoredPushTask,
-  'state' | 'page' | 'pageBatchId' | 'position' | 'devices' | 'finished'
->
 
 /** The counts of a task on one channel. */
 export type ChannelCounts = CountChange
@@ -31,30 +26,10 @@ export type ChannelCounts = CountChange
 type TaskRow = TableRow<typeof pushTasksTable>
 
 const columns = camelCase(pushTasksTable)
-const { page: _page, devices: _devices, finished: _finished, ...taskColumns } = pushTasksTable
-
-const insertTasks: BulkInsert = {
-  table: 'push_tasks',
-  columns: taskColumns,
-  conflict: 'on conflict do nothing',
-  returning: 'task_id',
-}
 const findTasks: BulkSelect = {
   table: 'push_tasks',
   keys: taskKeyColumns,
   columns: camelCaseText(pushTasksTable, 't'),
-}
-const insertedRow = rowOf(taskColumns)
-
-function taskRow(task: NewPushTask, state: number): unknown[] {
-  return insertedRow({
-    ...task,
-    content: stringifyJson(task.content),
-    state,
-    pageBatchId: firstBatchId(task),
-    position: state === pushTaskState.expanded ? endOfAudience : 0,
-    updatedAt: task.createdAt,
-  })
 }
 
 // The conditions of the partial indexes, word by word, so that the indexes are used.
@@ -76,21 +51,12 @@ export class TaskStore {
   }
 
   /**
-   * Leaves out tasks whose request or message has a task already.
-   * @param state one of pushTaskState; expanded: all deliveries follow in the same transaction
-   * @returns the IDs of those that were stored
+   * Stores a task that waits for its first page.
+   * @returns false when its request or message has a task already
    */
-  async insert(
-    tx: Tx,
-    tasks: readonly NewPushTask[],
-    state: number = pushTaskState.waiting,
-  ): Promise<ReadonlySet<Int64>> {
-    const rows = await this.database.bulk<{ task_id: Int64 }>(
-      tx,
-      insertTasks,
-      tasks.map((task) => taskRow(task, state)),
-    )
-    return new Set(rows.map(({ task_id }) => task_id))
+  async insert(tx: Tx, task: NewPushTask): Promise<boolean> {
+    const rows = [taskRow(task, pushTaskState.waiting)]
+    return (await this.database.bulk<InsertedTask>(tx, insertTasks, rows)).length > 0
   }
 
   async find(db: Queryable, { appId, taskId }: TaskKey): Promise<StoredPushTask | null> {

@@ -1,30 +1,26 @@
-/** Stores planned deliveries. Loaded by the writer's thread too. */
+/**
+ * Deliveries that are to be stored: their rows, and the badges that they change. Loaded by the
+ * writer's thread too.
+ */
 import type { Int64 } from '@hermod/protocol'
 import type { ProcedureContext } from '../../../db/procedure.js'
 import { compare } from '../../../lib/compare.js'
 import { groupBy } from '../../../lib/group-by.js'
 import type { BadgeChange } from '../../../push/sender.js'
 import { addToBadges, type BadgeRow, setBadges } from '../../users/user-statements.js'
-import {
-  addToCounts,
-  type CountChange,
-  countRows,
-  type DeviceChange,
-} from '../tasks/task-statements.js'
+import type { CountChange, DeviceChange } from '../tasks/task-statements.js'
 import { type BadgeTotal, shownAfter, totalOf } from './badge-changes.js'
 import type { NewDelivery } from './delivery-model.js'
-import { deliveryRow, insertDeliveries } from './delivery-statements.js'
+import { deliveryRow } from './delivery-statements.js'
 
 /** Deliveries of one application, in plain data. */
 export interface PlannedDeliveries {
   readonly appId: string
-  readonly batches: readonly {
-    /** 0: the deliveries are not sent, and show no badge. */
-    readonly batchId: Int64
-    /** When the first of the deliveries is due, milliseconds since 1970; 0: at once. */
-    readonly runAt: number
-    readonly deliveries: readonly NewDelivery[]
-  }[]
+  /** The batch of the pending deliveries. */
+  readonly batchId: Int64
+  readonly pending: readonly NewDelivery[]
+  /** Not sent, in no batch, and without a badge. */
+  readonly suppressed: readonly NewDelivery[]
   /** One for each task and user, in the order in which they count. */
   readonly badges: readonly BadgeOfUser[]
   readonly devices: readonly DeviceChange[]
@@ -38,28 +34,17 @@ export interface BadgeOfUser {
 }
 
 /** The badges that devices show, by {@link badgeName}. */
-type ShownBadges = ReadonlyMap<string, number>
-
-/** Stores deliveries, badges and the counts of channels. The caller changes the tasks themselves. */
-export async function storeDeliveries(
-  context: ProcedureContext,
-  planned: PlannedDeliveries,
-): Promise<void> {
-  const shown = await countBadges(context, planned)
-  await Promise.all([
-    context.run(insertDeliveries, plannedRows(planned, shown)),
-    context.run(addToCounts, countRows(planned.counts)),
-  ])
-}
+export type ShownBadges = ReadonlyMap<string, number>
 
 /** The rows of insertDeliveries. @param shown by {@link countBadges} */
-export function plannedRows({ batches }: PlannedDeliveries, shown: ShownBadges): unknown[][] {
-  return batches.flatMap(({ batchId, deliveries }) =>
-    deliveries.map((delivery) => {
-      const badge = batchId === 0 ? undefined : shown.get(badgeName(delivery))
-      return deliveryRow(delivery, batchId, badge ?? null)
-    }),
-  )
+export function plannedRows(
+  { batchId, pending, suppressed }: PlannedDeliveries,
+  shown: ShownBadges,
+): unknown[][] {
+  return [
+    ...pending.map((each) => deliveryRow(each, batchId, shown.get(badgeName(each)) ?? null)),
+    ...suppressed.map((each) => deliveryRow(each, 0, null)),
+  ]
 }
 
 /** Changes badges. A user's badge changes once with a push, however many devices show it. */
