@@ -91,7 +91,10 @@ export interface Message {
   readonly conversationId: number
   readonly senderId: number
   readonly isOwn: boolean
-  /** A number of the enumeration contentType: 0 text, 1 image, 2 audio, 3 video, 4 file, 5 location, 6 command, 7 forward. */
+  /**
+   * A number of the enumeration contentType: 0 text, 1 image, 2 audio, 3 video, 4 file, 5 location,
+   * 6 command, 7 forward.
+   */
   readonly contentType: number
   readonly text: string
   /** The attachment of a message with a file, or of a location; absent: none, or not readable. */
@@ -330,7 +333,10 @@ export interface NotDone {
   readonly reason: string
 }
 
-/** A client of one user. Everything works offline; what needs the server then waits, or fails with `not_connected`. */
+/**
+ * A client of one user. Everything works offline; what needs the server then waits, or fails with
+ * `not_connected`.
+ */
 export interface Client {
   /** Undefined until the first session, when the options do not name it. */
   readonly userId: number | undefined

@@ -1,4 +1,7 @@
-/** The client against a running server, as an app uses it. The entry for Node has the interface of that for browsers. */
+/**
+ * The client against a running server, as an app uses it. The entry for Node has the interface of
+ * that for browsers.
+ */
 import { type ServerProcess, startServer } from '@hermod/testkit'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import {

@@ -1,4 +1,7 @@
-/** The logs of a client against the real server: after random work and cuts its store equals the server's answers over HTTP. */
+/**
+ * The logs of a client against the real server: after random work and cuts its store equals the
+ * server's answers over HTTP.
+ */
 import {
   type Api,
   isFullRun,

@@ -1,4 +1,7 @@
-/** A user with many conversations, a client with all of them on its screen, and a server with its default limits. */
+/**
+ * A user with many conversations, a client with all of them on its screen, and a server with its
+ * default limits.
+ */
 import { type ServerProcess, startServer, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createImportedUsers } from '../../../bench/src/population/imported-users.js'

@@ -1,4 +1,7 @@
-/** Apps with the client against the server's answers over HTTP, while real processes, connections and apps fail. */
+/**
+ * Apps with the client against the server's answers over HTTP, while real processes, connections
+ * and apps fail.
+ */
 import { anyBackend, isFullRun } from '@hermod/testkit'
 import { IDBFactory, IDBKeyRange } from 'fake-indexeddb'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,7 @@
-/** What a client leaves in a browser: never a token, one database for each user, and nothing after a logout. */
+/**
+ * What a client leaves in a browser: never a token, one database for each user, and nothing after a
+ * logout.
+ */
 import { type ServerProcess, type Session, startServer, waitFor } from '@hermod/testkit'
 import { IDBFactory, IDBKeyRange } from 'fake-indexeddb'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'

@@ -23,13 +23,22 @@ export type Command =
       readonly file?: UnsentFile
       readonly createdAt: number
     }
-  /** Sends a failed message again. `anyway`: also an undecided one, which may have been stored, with another ID. */
+  /**
+   * Sends a failed message again. `anyway`: also an undecided one, which may have been stored, with
+   * another ID.
+   */
   | { readonly type: 'retry'; readonly transactionId: number; readonly anyway?: boolean }
-  /** Drops an unsent message and ends its upload. Fails as `not_found` while it is being sent, and after it. */
+  /**
+   * Drops an unsent message and ends its upload. Fails as `not_found` while it is being sent, and
+   * after it.
+   */
   | { readonly type: 'discard'; readonly transactionId: number }
   /** Reads up to a message; confirmed by the server as soon as it can be reached. */
   | { readonly type: 'read'; readonly conversationId: number; readonly msgId: number }
-  /** Fills holes below a position. Succeeds when the messages are in the store; value: {@link HistoryResult}. */
+  /**
+   * Fills holes below a position. Succeeds when the messages are in the store; value:
+   * {@link HistoryResult}.
+   */
   | {
       readonly type: 'history'
       readonly log: LogKey

@@ -25,7 +25,10 @@ export function covers(ranges: readonly SeqRange[], first: number, last: number)
   return first > last || ranges.some(([from, to]) => from <= first && last <= to)
 }
 
-/** Returns the first position from which on all positions below a bound are there; the bound itself when the one before it is missing. */
+/**
+ * Returns the first position from which on all positions below a bound are there; the bound itself
+ * when the one before it is missing.
+ */
 export function coveredFrom(ranges: readonly SeqRange[], before: number): number {
   const range = ranges.findLast(([from]) => from < before)
   return range && range[1] >= before - 1 ? range[0] : before

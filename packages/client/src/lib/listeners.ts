@@ -1,4 +1,7 @@
-/** A set of listeners. One that throws stops no other; one that is added or removed by a call is not called with it. */
+/**
+ * A set of listeners. One that throws stops no other; one that is added or removed by a call is not
+ * called with it.
+ */
 export class Listeners<T> {
   readonly #onError: (error: unknown) => void
   readonly #entries = new Set<{ readonly run: (value: T) => void }>()
@@ -11,7 +14,10 @@ export class Listeners<T> {
     return this.#entries.size
   }
 
-  /** Adds a listener; the same function may be added twice. @returns removes it; false: it was removed before */
+  /**
+   * Adds a listener; the same function may be added twice.
+   * @returns removes it; false: it was removed before
+   */
   add(run: (value: T) => void): () => boolean {
     const entry = { run }
     this.#entries.add(entry)

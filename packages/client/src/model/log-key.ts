@@ -1,6 +1,9 @@
 import type { LogKey, LogRecord } from './records.js'
 
-/** A log as the wire names it: both parties, the smaller ID first; a group twice; -1 and the sender of broadcasts. */
+/**
+ * A log as the wire names it: both parties, the smaller ID first; a group twice; -1 and the sender
+ * of broadcasts.
+ */
 export interface WireLog {
   readonly low_id: number
   readonly high_id: number

@@ -8,7 +8,10 @@
 /** The version of these shapes. A store of another version is dropped, its unsent messages with it. */
 export const storeFormat = 1
 
-/** Names a log: `d5.9` the direct conversation of users 5 and 9, `g7` group 7, `b5` the broadcasts of user 5. */
+/**
+ * Names a log: `d5.9` the direct conversation of users 5 and 9, `g7` group 7, `b5` the broadcasts
+ * of user 5.
+ */
 export type LogKey = string
 
 /** Seq numbers from the first to the second, both included. */
@@ -71,7 +74,10 @@ export interface LogRecord {
   readonly version?: number
   /** The last message of a group before the user joined. */
   readonly joinedMsgId?: number
-  /** The type of a group: 0 private, 1 public, 2 chatroom, 3 temporary. Messages of a chatroom are never unread. */
+  /**
+   * The type of a group: 0 private, 1 public, 2 chatroom, 3 temporary. Messages of a chatroom are
+   * never unread.
+   */
   readonly groupType?: number
   /** The user's mute mode in a group. With 2 no event of its messages comes. */
   readonly muteMode?: number

@@ -32,7 +32,10 @@ export interface LeaderOptions {
   readonly deviceGuid?: string
   /** The token of a first session, which has told the user; absent: the app is asked. */
   readonly token?: string
-  /** False: the store is memory, as the app has chosen or because the durable one has failed. Default: true. */
+  /**
+   * False: the store is memory, as the app has chosen or because the durable one has failed.
+   * Default: true.
+   */
   readonly isDurable?: boolean
   readonly listener: LeaderListener
 }

@@ -100,7 +100,10 @@ export function lead(context: RoleContext, options: LeadingOptions): Role {
     publish({ type: 'done', generation, to: tabOf(id), id, outcome })
   }
 
-  /** Tells the core only of changes: a connection that the server has ended comes back only when the app says so. */
+  /**
+   * Tells the core only of changes: a connection that the server has ended comes back only when the
+   * app says so.
+   */
   function connectOrNot(): void {
     const isNeeded = isWanted() || wanting.size > 0
     if (isNeeded === isConnected) return

@@ -61,7 +61,10 @@ function holdLock(name: string, steal: boolean, signal: AbortSignal): Promise<Le
   })
 }
 
-/** `freeze` comes before the browser stops a hidden tab; `pagehide` before it leaves the page, maybe to come back. */
+/**
+ * `freeze` comes before the browser stops a hidden tab; `pagehide` before it leaves the page, maybe
+ * to come back.
+ */
 function watchPage(listener: (change: TabChange) => void): () => void {
   const shown = () => {
     if (isVisible()) listener('visible')

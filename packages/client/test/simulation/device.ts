@@ -113,12 +113,18 @@ export class Device {
     this.world.agenda.after(ms, () => tab.thaw())
   }
 
-  /** Frozen tabs run again: what has waited for them happens, up to the news that they do not lead any more. */
+  /**
+   * Frozen tabs run again: what has waited for them happens, up to the news that they do not lead
+   * any more.
+   */
   thaw(): void {
     for (const tab of this.frozen.splice(0)) tab.thaw()
   }
 
-  /** The store has failed: everything goes on in memory, with the unsent messages of before, without a device. */
+  /**
+   * The store has failed: everything goes on in memory, with the unsent messages of before, without
+   * a device.
+   */
   leaveStore(): void {
     const { unsent } = this.store
     this.formerStores.push(this.store)

@@ -9,7 +9,10 @@ const firstSeed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
 /** Of all files together, each in a worker of its own. */
 const count = Number(process.env.HERMOD_SIMULATIONS ?? (isFullRun ? 40_000 : 1_000))
 const files = 2
-/** In a full run one in so many schedules is a swarm; the number shares no factor with others that the seed selects by. */
+/**
+ * In a full run one in so many schedules is a swarm; the number shares no factor with others that
+ * the seed selects by.
+ */
 const swarmEvery = isFullRun ? 5 : Number.POSITIVE_INFINITY
 
 /** Runs a script: the seed and the steps that a failure has printed. @returns what is wrong */

@@ -1,4 +1,7 @@
-/** Runs one schedule: users, devices and a model server in virtual time; at its end everything heals and is compared. */
+/**
+ * Runs one schedule: users, devices and a model server in virtual time; at its end everything heals
+ * and is compared.
+ */
 import { Random } from '../../../server/test/support/random.js'
 import type { LogRecord } from '../../src/model/records.js'
 import { Agenda } from './agenda.js'

@@ -1,4 +1,7 @@
-/** An app with a client, as its user sees it: what it shows is compared with the server's answers over HTTP. */
+/**
+ * An app with a client, as its user sees it: what it shows is compared with the server's answers
+ * over HTTP.
+ */
 import type { Api } from '@hermod/testkit'
 import {
   conversationList,

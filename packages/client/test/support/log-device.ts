@@ -1,4 +1,7 @@
-/** A device whose store a test compares with the server: a leader with a memory store, whose connection the test cuts. */
+/**
+ * A device whose store a test compares with the server: a leader with a memory store, whose
+ * connection the test cuts.
+ */
 import type { Command } from '../../src/core/inputs.js'
 import type { LiveState } from '../../src/core/live-state.js'
 import type { LogRecord, MessageRecord } from '../../src/model/records.js'

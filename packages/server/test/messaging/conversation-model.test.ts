@@ -1,6 +1,6 @@
 /**
- * The service and a model of conversations: after any history of calls every user sees what the model says. A failure prints the shortest
- * history that shows it.
+ * The service and a model of conversations: after any history of calls every user sees what the
+ * model says. A failure prints the shortest history that shows it.
  */
 import { testBackends } from '@hermod/testkit'
 import fc from 'fast-check'

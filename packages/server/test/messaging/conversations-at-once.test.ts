@@ -1,4 +1,7 @@
-/** Conversations that many clients use at once: no answered message and no read position is lost, whatever the order of their calls. */
+/**
+ * Conversations that many clients use at once: no answered message and no read position is lost,
+ * whatever the order of their calls.
+ */
 import type { Message } from '@hermod/protocol'
 import { type Answer, type Json, testBackends } from '@hermod/testkit'
 import fc from 'fast-check'
@@ -23,7 +26,10 @@ const userCount = 4
 const users = Array.from({ length: userCount }, (_, user) => user)
 const user = fc.nat(userCount - 1)
 
-/** An action of a user while others do something else: user 0 acknowledges nothing, and users 0 and 1 delete nothing. */
+/**
+ * An action of a user while others do something else: user 0 acknowledges nothing, and users 0 and
+ * 1 delete nothing.
+ */
 type Action =
   | { readonly kind: 'send'; readonly peer: number }
   | {

@@ -1,4 +1,7 @@
-/** What may be done to a message after it was sent, beside recalling it: edits, and how far it got (rules E5, E6, E8). */
+/**
+ * What may be done to a message after it was sent, beside recalling it: edits, and how far it got
+ * (rules E5, E6, E8).
+ */
 import type { Message } from '@hermod/protocol'
 import { anyBackend, type ServerProcess, type Session } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

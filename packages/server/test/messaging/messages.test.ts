@@ -881,7 +881,8 @@ for (const backend of anyBackend()) {
         const expected = answered.flat().sort((a, b) => b.id - a.id)
         expect(new Set(expected.map(({ id }) => id)).size).toBe(senders * messagesEach)
         expect(shown.map(({ msg_id, content }) => ({ id: msg_id, content }))).toEqual(expected)
-        // The user who wrote the newest has read all; what follows the last message of the other is unread to the other.
+        // The user who wrote the newest has read all; what follows the last message of the other is
+        // unread to the other.
         const [writer, waiter] = shown[0]?.from_xid.uid === alice.id ? [alice, bob] : [bob, alice]
         expect(await unreadCounts(writer.api)).toEqual({})
         expect(await unreadCounts(waiter.api)).toEqual({
@@ -1405,7 +1406,8 @@ for (const backend of anyBackend()) {
       })
     })
 
-    // The last one: from then on the IDs of this server are ahead of the clock, and so are the timestamps that they hold.
+    // The last one: from then on the IDs of this server are ahead of the clock, and so are the
+    // timestamps that they hold.
     describe('a clock that was ahead of time', () => {
       it('leaves messages from the future behind, which the next ones follow in order', async () => {
         const [alice, bob] = await couple()

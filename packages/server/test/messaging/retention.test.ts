@@ -1,4 +1,7 @@
-/** How long history is kept (rule E14): the setting, what goes and what stays, and what users see of it, on both databases. */
+/**
+ * How long history is kept (rule E14): the setting, what goes and what stays, and what users see of
+ * it, on both databases.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'

@@ -1,4 +1,7 @@
-/** Sends that are stored together, as one batch: one that the database refuses, and repeated ones (rules E2, E3, E4), on both databases. */
+/**
+ * Sends that are stored together, as one batch: one that the database refuses, and repeated ones
+ * (rules E2, E3, E4), on both databases.
+ */
 import {
   type Answer,
   type Api,
@@ -57,7 +60,10 @@ for (const backend of testBackends('durable')) {
         body: { ...textTo([receiver.id], content), ...extras },
       })
 
-    /** Sends that are stored in one batch, after others that are under way. @returns their answers, and how many commits it took */
+    /**
+     * Sends that are stored in one batch, after others that are under way.
+     * @returns their answers, and how many commits it took
+     */
     async function storeTogether(
       sender: Session,
       receiver: Session,

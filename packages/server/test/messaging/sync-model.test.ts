@@ -1,6 +1,7 @@
 /**
- * Clients that keep their stores by sync and changes, with any pages and windows, against the server's other answers: history, unread
- * counts, the list of conversations, and the list of all logs.
+ * Clients that keep their stores by sync and changes, with any pages and windows, against the
+ * server's other answers: history, unread counts, the list of conversations, and the list of all
+ * logs.
  */
 import type { LogHead, Message } from '@hermod/protocol'
 import { type Api, GatewayClient, testBackends } from '@hermod/testkit'
@@ -267,7 +268,10 @@ function shownMessage(message: Message, isOwnOfGroup: boolean) {
   }
 }
 
-/** The status of a message as the positions of its log give it; of own messages to groups it is not part of the state. */
+/**
+ * The status of a message as the positions of its log give it; of own messages to groups it is not
+ * part of the state.
+ */
 function statusOf(
   head: LogHead,
   { seq, sender_id }: { readonly seq: number | bigint; readonly sender_id: number | bigint },

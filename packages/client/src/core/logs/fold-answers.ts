@@ -35,7 +35,10 @@ const maxChanges = 100
 export interface HeadRequest extends Reader {
   /** What has happened to the log since the request. */
   readonly moved: Moved
-  /** The request had the number of the log (`named`), or was for a page of all logs (`list`) or of those that have changed. */
+  /**
+   * The request had the number of the log (`named`), or was for a page of all logs (`list`) or of
+   * those that have changed.
+   */
   readonly asked: 'named' | 'list' | 'delta'
   /** Number of newest messages that were requested. */
   readonly window: number
@@ -138,7 +141,10 @@ function takeContent(
   return 'taken'
 }
 
-/** Puts the newest messages, if they have come. Positions between them, and below fewer than were requested, have none. */
+/**
+ * Puts the newest messages, if they have come. Positions between them, and below fewer than were
+ * requested, have none.
+ */
 function putNewest(fold: Fold, { messages, seq }: Head, { window }: HeadRequest): void {
   if (!messages) return
   for (const message of messages) put(fold, message)

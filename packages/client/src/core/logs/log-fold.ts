@@ -201,7 +201,10 @@ function readUpTo(fold: Fold, seq: number): void {
   else if (fold.record.unread > 0) needHead(fold)
 }
 
-/** Takes a removed message off the unread count. For one that is not marked as counted only the head says it. */
+/**
+ * Takes a removed message off the unread count. For one that is not marked as counted only the head
+ * says it.
+ */
 function uncount(fold: Fold, seq: number): void {
   const { counted = [], readSeq, unread } = fold.record
   if (seq <= readSeq || unread === 0) return

@@ -15,7 +15,10 @@ interface Search {
   readonly afterChange: number
   /** False: the result does not matter any more. */
   readonly isWanted: () => boolean
-  /** The ID of the message; `missing`: the changes do not have it, or are not kept; else the search did not end. */
+  /**
+   * The ID of the message; `missing`: the changes do not have it, or are not kept; else the search
+   * did not end.
+   */
   readonly done: (result: number | 'missing' | Failure | undefined) => void
 }
 

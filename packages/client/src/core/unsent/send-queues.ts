@@ -26,7 +26,10 @@ export interface SendQueuesOptions {
 /** Queues with a turn at once; other calls of the connection go between. */
 const maxBusy = 6
 
-/** A queue for each conversation: its messages are sent in order, one at a time, and the queues take turns. */
+/**
+ * A queue for each conversation: its messages are sent in order, one at a time, and the queues take
+ * turns.
+ */
 export class SendQueues {
   readonly #context: CoreContext
   readonly #options: SendQueuesOptions

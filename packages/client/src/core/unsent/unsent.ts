@@ -20,7 +20,10 @@ const maxTextBytes = 65_536
 /** Time after an answer in which the event of the message normally comes. */
 const eventWaitMs = 5_000
 const notFound = failureOf('not_found', 'no such unsent message')
-/** Returns the end of the time in which the server's memory of a transaction ID is relied on: it has a margin. */
+/**
+ * Returns the end of the time in which the server's memory of a transaction ID is relied on: it has
+ * a margin.
+ */
 const reliedMs = (ttlMs: number) => ttlMs - Math.min(60_000, ttlMs / 10)
 
 /**

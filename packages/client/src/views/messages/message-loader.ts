@@ -44,7 +44,10 @@ export class MessageLoader {
   /** True: batches were missed, so everything is read again. */
   #isStale = false
   #wasOnline = false
-  /** The request for older messages in progress; an app that scrolls asks more than once for the same page. */
+  /**
+   * The request for older messages in progress; an app that scrolls asks more than once for the
+   * same page.
+   */
   #older: Promise<void> | undefined
 
   constructor(hub: Hub, options: LoaderOptions) {
@@ -99,7 +102,10 @@ export class MessageLoader {
     return (pos === '' || listCursor !== '') && this.windows.every(({ record }) => !record)
   }
 
-  /** Loads from now on what a view with listeners has to show. @returns ends that, and drops what is too much */
+  /**
+   * Loads from now on what a view with listeners has to show.
+   * @returns ends that, and drops what is too much
+   */
   watch(): () => void {
     this.#isWatched = true
     this.#failure = undefined

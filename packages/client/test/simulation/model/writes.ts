@@ -1,4 +1,7 @@
-/** Everything that users do: each function changes the data, and returns the row of the outbox and the events of it. */
+/**
+ * Everything that users do: each function changes the data, and returns the row of the outbox and
+ * the events of it.
+ */
 import type { Json } from '@hermod/testkit'
 import { messageFor, recallOf } from './answers.js'
 import {

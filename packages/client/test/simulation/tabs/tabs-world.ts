@@ -1,4 +1,7 @@
-/** Runs one schedule of the tabs of a browser: sessions on a shared lock, channel and store, in virtual time. */
+/**
+ * Runs one schedule of the tabs of a browser: sessions on a shared lock, channel and store, in
+ * virtual time.
+ */
 import { Random } from '../../../../server/test/support/random.js'
 import { Agenda } from '../agenda.js'
 import { differences, logKeyOf } from '../comparison.js'

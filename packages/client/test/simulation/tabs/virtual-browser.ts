@@ -1,4 +1,7 @@
-/** What the tabs of a browser profile share: a lock, a channel and a store. Each tab can be frozen, and can end without a word. */
+/**
+ * What the tabs of a browser profile share: a lock, a channel and a store. Each tab can be frozen,
+ * and can end without a word.
+ */
 import { type Store, StoreError, type StoreFailure } from '../../../src/ports/store.js'
 import type { Leadership, TabChange, Tabs } from '../../../src/ports/tabs.js'
 import type { Surroundings } from '../device.js'

@@ -8,7 +8,10 @@ import type { ConversationStore } from './conversation-store.js'
 /** The users of an app, or the system, who have ever sent a broadcast. */
 type SenderIds = ReadonlySet<Int64>
 
-/** Senders of broadcasts by app_id. Every broadcast updates the count of users, so the first one of a sender invalidates the entry. */
+/**
+ * Senders of broadcasts by app_id. Every broadcast updates the count of users, so the first one of
+ * a sender invalidates the entry.
+ */
 export const broadcastSenderCache: CacheDefinition<string, SenderIds> = {
   name: 'broadcasters',
   maxEntries: 10_000,
@@ -17,7 +20,10 @@ export const broadcastSenderCache: CacheDefinition<string, SenderIds> = {
   keyOf: (appId) => appId,
 }
 
-/** Tells which users have sent broadcasts, so that conversations with all other users cost nothing extra (decision page 028). */
+/**
+ * Tells which users have sent broadcasts, so that conversations with all other users cost nothing
+ * extra (decision page 028).
+ */
 export class BroadcastSenders {
   /** The last known broadcast by app_id. */
   readonly #lastBroadcasts = new LRUCache<string, number>({
@@ -34,8 +40,8 @@ export class BroadcastSenders {
   ) {}
 
   /**
-   * Records that a broadcast precedes a message that this node has stored. Another node may have sent it, and its invalidation may
-   * arrive later, so {@link find} reads the database again.
+   * Records that a broadcast precedes a message that this node has stored. Another node may have
+   * sent it, and its invalidation may arrive later, so {@link find} reads the database again.
    */
   recordBroadcast(appId: string, messageId: number): void {
     if (messageId <= (this.#lastBroadcasts.get(appId) ?? 0)) return

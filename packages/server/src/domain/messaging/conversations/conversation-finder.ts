@@ -45,7 +45,10 @@ export class ConversationFinder {
     return conversation
   }
 
-  /** @throws AppError conversation_not_found when the ID was never given, or the reader is no member of the group */
+  /**
+   * @throws AppError conversation_not_found when the ID was never given, or the reader is no member
+   * of the group
+   */
   async getReadable(db: Queryable, reader: UserKey, peerId: Int64): Promise<ReadableLog> {
     const log = await this.findReadable(db, reader, await this.get(db, reader, peerId))
     if (!log) throw new AppError('conversation_not_found')
@@ -58,7 +61,10 @@ export class ConversationFinder {
     return readable ?? null
   }
 
-  /** @throws AppError member_required for a group that the user is no member of; else conversation_not_found when the user is no party */
+  /**
+   * @throws AppError member_required for a group that the user is no member of; else
+   * conversation_not_found when the user is no party
+   */
   async requireReader(db: Queryable, user: UserKey, log: Conversation): Promise<ReadableLog> {
     const readable = await this.findReadable(db, user, log)
     if (readable) return readable
@@ -77,7 +83,8 @@ export class ConversationFinder {
   /**
    * Finds the broadcasts that the other party of a conversation has sent.
    * @param about.mustLook true where the cache of senders must not decide
-   * @param about.isLikely true where any broadcast in the app is reason enough to look: reads show new broadcasts before the cache does
+   * @param about.isLikely true where any broadcast in the app is reason enough to look: reads show
+   * new broadcasts before the cache does
    * @returns null when there are none
    */
   async findStream(

@@ -14,7 +14,10 @@ interface PeerKey {
 
 const maxKnown = 100_000
 
-/** Tells IDs of users from IDs of groups, which never collide (rule K4). The kind of an ID never changes, so it is read once. */
+/**
+ * Tells IDs of users from IDs of groups, which never collide (rule K4). The kind of an ID never
+ * changes, so it is read once.
+ */
 export class PeerKinds {
   readonly #known = boundedCache<string, PeerKind>(maxKnown)
   readonly #find

@@ -28,7 +28,8 @@ export class PinService {
 
   /**
    * Pins a conversation. A pinned one keeps its place.
-   * @throws AppError user_not_found, user_deleted, pin_limit_reached; for a group also group_not_found when it is dissolved, not_group_member
+   * @throws AppError user_not_found, user_deleted, pin_limit_reached; for a group also
+   * group_not_found when it is dissolved, not_group_member
    */
   async pin(user: UserKey, conversationId: Int64): Promise<void> {
     const { database, accounts, groupAccess } = this.options

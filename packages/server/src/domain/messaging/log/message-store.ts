@@ -80,7 +80,10 @@ const deleteOwnNotifications: BulkDelete = {
 /** Bounds the search for the sender of a message. */
 const newestMessages = 1_000
 
-/** Recalls and edits single messages and deletes the beginning of a log. The conversation is locked first, as sends do. */
+/**
+ * Recalls and edits single messages and deletes the beginning of a log. The conversation is locked
+ * first, as sends do.
+ */
 export class MessageStore {
   readonly #oldest: PreparedPage<OldestParams, OldMessage>
 
@@ -113,7 +116,10 @@ export class MessageStore {
     })
   }
 
-  /** Tests whether a user has sent one of the newest messages of a conversation; older ones are not looked at. */
+  /**
+   * Tests whether a user has sent one of the newest messages of a conversation; older ones are not
+   * looked at.
+   */
   async hasSentLately(tx: Tx, conversation: ConversationKey, senderId: Int64): Promise<boolean> {
     const newest = tx
       .selectFrom('messages')

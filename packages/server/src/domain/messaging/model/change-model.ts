@@ -20,8 +20,9 @@ export interface Tombstone extends RecalledMessage {
 }
 
 /**
- * A change of a log. A stored or edited message has its present content. A skipped number belongs to a message that is hidden from the
- * reader or gone, or to an edit that a later change overtook; `recalled` is present when the message was recalled.
+ * A change of a log. A stored or edited message has its present content. A skipped number belongs
+ * to a message that is hidden from the reader or gone, or to an edit that a later change overtook;
+ * `recalled` is present when the message was recalled.
  */
 export type Change =
   | {

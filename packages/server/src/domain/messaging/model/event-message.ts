@@ -5,7 +5,10 @@ import type { StoredMessage } from './message-model.js'
 /** A message in the shape that events and sync share. */
 export type EventMessage = EventPayloads['message.stored']
 
-/** The shape of a stored message in events and in sync, for devices of its sender; others get {@link withoutTransactionId}. */
+/**
+ * The shape of a stored message in events and in sync, for devices of its sender; others get
+ * {@link withoutTransactionId}.
+ */
 export function toEventMessage(conversation: Conversation, message: StoredMessage): EventMessage {
   const { transactionId } = message
   return {

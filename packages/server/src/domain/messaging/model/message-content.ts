@@ -12,7 +12,10 @@ export interface MessageContent {
   readonly ext: string
 }
 
-/** @returns the length of all texts in UTF-16 units, which approximate bytes where counting bytes would cost too much */
+/**
+ * @returns the length of all texts in UTF-16 units, which approximate bytes where counting bytes
+ * would cost too much
+ */
 export function textUnits(
   messages: readonly Pick<MessageContent, 'content' | 'attachment' | 'config' | 'ext'>[],
 ): number {
@@ -43,8 +46,9 @@ export function requireSize(content: MessageContent, maxBytes: number): void {
 }
 
 /**
- * Returns the state of a typing signal: an empty text whose ext is an object with `input_status` alone. It reaches connected devices and
- * is never stored, counted or pushed. Any other ext makes a message: null (rule E8a).
+ * Returns the state of a typing signal: an empty text whose ext is an object with `input_status`
+ * alone. It reaches connected devices and is never stored, counted or pushed. Any other ext makes a
+ * message: null (rule E8a).
  */
 export function typingStateOf({
   contentType,

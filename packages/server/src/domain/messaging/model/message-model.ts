@@ -23,8 +23,9 @@ export interface Draft extends MessageContent {
 }
 
 /**
- * A row of the message log, in the order of {@link messageColumns}. Messages go to the writer in this form because a flat list of
- * values crosses between threads several times faster than objects with names.
+ * A row of the message log, in the order of {@link messageColumns}. Messages go to the writer in
+ * this form because a flat list of values crosses between threads several times faster than objects
+ * with names.
  */
 export type MessageRow = unknown[]
 

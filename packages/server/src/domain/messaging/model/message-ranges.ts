@@ -1,6 +1,6 @@
 /**
- * Ranges of message IDs, by which the outbox refers to the messages of a batch without a row for each. Loaded by the writer's thread
- * too.
+ * Ranges of message IDs, by which the outbox refers to the messages of a batch without a row for
+ * each. Loaded by the writer's thread too.
  */
 import { toBase36 } from '../../../lib/ids/base36.js'
 import type { LogPattern } from '../../../outbox/consumer.js'
@@ -19,9 +19,10 @@ export interface MessageRange {
 }
 
 /**
- * Encodes ranges as short text, because every send stores it: `low.high.first`, followed by `.span.count` for more than one message,
- * then `:seq`, followed by `.alterations` when there are any: the change number is the sum of both. Numbers have base 36, a first ID is
- * the difference from the one before, and the second ID of a group, which equals the first, is omitted.
+ * Encodes ranges as short text, because every send stores it: `low.high.first`, followed by
+ * `.span.count` for more than one message, then `:seq`, followed by `.alterations` when there are
+ * any: the change number is the sum of both. Numbers have base 36, a first ID is the difference
+ * from the one before, and the second ID of a group, which equals the first, is omitted.
  */
 export function encodeRanges(ranges: readonly MessageRange[]): string {
   let text = ''

@@ -20,7 +20,10 @@ export function mergedText(text: string, addition: string): string {
   return base && added ? stringifyVerbatim(merged(base, added)) : addition || text
 }
 
-/** Parses an object and keeps numbers as they were written. @returns null for any other text, also for JSON beyond the limits */
+/**
+ * Parses an object and keeps numbers as they were written.
+ * @returns null for any other text, also for JSON beyond the limits
+ */
 function parseObject(text: string): JsonObject | null {
   if (!/^\s*\{/.test(text)) return null
   try {

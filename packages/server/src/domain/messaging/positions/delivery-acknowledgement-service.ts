@@ -25,7 +25,8 @@ export class DeliveryAcknowledgementService {
   constructor(private readonly options: DeliveryAcknowledgementServiceOptions) {}
 
   /**
-   * Moves the positions in one transaction. A position beyond the end is the end, and one that was passed changes nothing.
+   * Moves the positions in one transaction. A position beyond the end is the end, and one that was
+   * passed changes nothing.
    * @returns an outcome for each, in their order; groups and unknown IDs are refused
    * @throws AppError unavailable, storage_failed; then nothing has moved
    */

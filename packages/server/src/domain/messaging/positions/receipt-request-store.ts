@@ -46,8 +46,8 @@ export class ReceiptRequestStore {
   }
 
   /**
-   * Lists messages above one position and up to another that request a receipt of the member, in their order; at most the latest
-   * 1,000.
+   * Lists messages above one position and up to another that request a receipt of the member, in
+   * their order; at most the latest 1,000.
    */
   async listBetween(
     db: Queryable,

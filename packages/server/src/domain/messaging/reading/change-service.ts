@@ -23,8 +23,9 @@ export interface ChangeServiceOptions {
 /** A page of the changes of a conversation. */
 export interface ChangePage {
   /**
-   * By number, one for each number of the page. null when the following changes are no longer stored, or the reader's position is above
-   * the end. Then the reader takes `end` as its position and reads the history again.
+   * By number, one for each number of the page. null when the following changes are no longer
+   * stored, or the reader's position is above the end. Then the reader takes `end` as its position
+   * and reads the history again.
    */
   readonly changes: readonly Change[] | null
   /** The position after which the next page begins. */
@@ -32,8 +33,8 @@ export interface ChangePage {
   /** The number of the latest change. */
   readonly end: number
   /**
-   * Messages up to and including this one are hidden from the reader, who drops them. When it decreases (history_visible of a group), the
-   * reader fetches older messages from the history.
+   * Messages up to and including this one are hidden from the reader, who drops them. When it
+   * decreases (history_visible of a group), the reader fetches older messages from the history.
    */
   readonly hiddenMessageId: number
 }
@@ -78,12 +79,13 @@ export class ChangeService {
   constructor(private readonly options: ChangeServiceOptions) {}
 
   /**
-   * Reads changes after a position: an entry for each number. Broadcasts are numbered separately; those before the reader's registration
-   * have numbers too, and are hidden.
+   * Reads changes after a position: an entry for each number. Broadcasts are numbered separately;
+   * those before the reader's registration have numbers too, and are hidden.
    *
    * @param page.after the number of the latest change that the reader knows; 0 = none
    * @param page.limit clamped to 100
-   * @throws AppError conversation_not_found when the reader is no party, or there is no such user or group; member_required for a
+   * @throws AppError conversation_not_found when the reader is no party, or there is no such user
+   * or group; member_required for a
    *   group that the reader is no member of
    */
   async changesAfter(
@@ -107,7 +109,10 @@ export class ChangeService {
     return read ? { changes: read.changes, next: read.next, end, hiddenMessageId } : refetch
   }
 
-  /** Finds by the sizes of messages how many changes of a span fit: at least one. The numbers of the span are stored and not above the end. */
+  /**
+   * Finds by the sizes of messages how many changes of a span fit: at least one. The numbers of the
+   * span are stored and not above the end.
+   */
   async plan(
     log: ReadableLog,
     { state, span }: { readonly state: ChangeState; readonly span: ChangeSpan },
@@ -145,7 +150,10 @@ export class ChangeService {
     return { span, next, bytes, stored, seqFrom, altered }
   }
 
-  /** Lists the sizes of the messages between two positions. The newest ones are found without a search for the first position. */
+  /**
+   * Lists the sizes of the messages between two positions. The newest ones are found without a
+   * search for the first position.
+   */
   async #sizesOf(
     log: ReadableLog,
     {
@@ -203,8 +211,9 @@ export class ChangeService {
   }
 
   /**
-   * Needs no common snapshot: numbers up to the end are final, and a message changed between the statements has its latest change above the
-   * end, so it is in a later page. The caller checks for removals afterwards.
+   * Needs no common snapshot: numbers up to the end are final, and a message changed between the
+   * statements has its latest change above the end, so it is in a later page. The caller checks for
+   * removals afterwards.
    */
   async #readPlanned(
     db: Queryable,

@@ -65,12 +65,13 @@ export class HistoryService {
   constructor(private readonly options: HistoryServiceOptions) {}
 
   /**
-   * Reads a page. It counts as delivered when the reader has a device (rule E6). Admins of a group read all of its messages, which
-   * delivers none.
+   * Reads a page. It counts as delivered when the reader has a device (rule E6). Admins of a group
+   * read all of its messages, which delivers none.
    * @param peerId the user or group; for an admin the group that the pipeline has compared with `adminOf`
    * @param page.startId first message of the page, inclusive; 0 for the newest
    * @param page.limit clamped to 100
-   * @throws AppError user_not_found when the ID was never given; member_required for a group that the reader is no member of;
+   * @throws AppError user_not_found when the ID was never given; member_required for a group that
+   * the reader is no member of;
    *   group_not_found for an admin; invalid_parameter for neither a user nor an admin of a group
    */
   async read(
@@ -153,7 +154,10 @@ export class HistoryService {
     return pages.run(bytes, () => database.read((db) => log.page(db, range)))
   }
 
-  /** Moves the delivered position to the page. When this fails the page is answered all the same, and the next page repeats it. */
+  /**
+   * Moves the delivered position to the page. When this fails the page is answered all the same,
+   * and the next page repeats it.
+   */
   async #moveDelivered(
     log: ReadableLog,
     shown: readonly HistoryMessage[],

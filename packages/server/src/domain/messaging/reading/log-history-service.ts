@@ -17,7 +17,10 @@ export interface LogHistoryServiceOptions {
   readonly pages: PageReads
 }
 
-/** A page of the messages of a log. Positions of the page without a message are gone, or hidden from the reader. */
+/**
+ * A page of the messages of a log. Positions of the page without a message are gone, or hidden from
+ * the reader.
+ */
 export interface LogPage {
   /** Newest first. */
   readonly messages: readonly HistoryMessage[]
@@ -36,12 +39,14 @@ export class LogHistoryService {
   constructor(private readonly options: LogHistoryServiceOptions) {}
 
   /**
-   * Reads messages below a position. It moves no delivered position: clients acknowledge what they have stored.
+   * Reads messages below a position. It moves no delivered position: clients acknowledge what they
+   * have stored.
    *
    * @param page.beforeSeq exclusive; 0 = from the newest message
    * @param page.limit clamped to 100
    * @param page.maxBytes the page ends before its messages have more; it holds at least one
-   * @throws AppError conversation_not_found when the reader is no party, or there is no such user or group; member_required for a
+   * @throws AppError conversation_not_found when the reader is no party, or there is no such user
+   * or group; member_required for a
    *   group that the reader is no member of
    */
   async messagesBefore(

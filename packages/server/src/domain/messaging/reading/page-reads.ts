@@ -19,7 +19,10 @@ const parallelLargeReads = 4
 /** The part of the cost of messages that reading their sizes has. */
 const sizeShare = 0.5
 
-/** Bounds the reads of messages of all users, in one place for all services. Sizes are read first, so the cost of a read is known. */
+/**
+ * Bounds the reads of messages of all users, in one place for all services. Sizes are read first,
+ * so the cost of a read is known.
+ */
 export class PageReads {
   readonly #reads = new EventLoopBudget({ maxRunning: parallelReads, perTurn: maxSyncBytes })
   readonly #largeReads = new Slots({

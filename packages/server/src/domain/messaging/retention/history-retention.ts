@@ -65,8 +65,9 @@ const restFactor = 2
 const nothing: RemovedRows = { messages: 0, recalled: 0, changes: 0 }
 
 /**
- * Removes messages above the age limit of their app, oldest first, with all rows that belong to them (rule E14, decision page 035). It may
- * be aborted or killed at any moment: the next walk continues.
+ * Removes messages above the age limit of their app, oldest first, with all rows that belong to
+ * them (rule E14, decision page 035). It may be aborted or killed at any moment: the next walk
+ * continues.
  */
 export class HistoryRetention {
   /** The end and the limit of the last complete walk, by app_id. */

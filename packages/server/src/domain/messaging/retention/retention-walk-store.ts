@@ -32,8 +32,9 @@ export interface WalkedConversation extends Conversation {
 const beforeAll = { lowId: broadcastUserId - 1, highId: 0 }
 
 /**
- * Condition that a message `m` of the conversation `c` was sent before the limit. The bound on its ID, which contains the time unless a
- * clock was wrong, keeps a walk from reading the rest of the log.
+ * Condition that a message `m` of the conversation `c` was sent before the limit. The bound on its
+ * ID, which contains the time unless a clock was wrong, keeps a walk from reading the rest of the
+ * log.
  */
 const isOld = (param: Param<OldParams>) =>
   sql<boolean>`m.msg_id < ${param('beforeId')} + c.ids_ahead_ms * ${sql.lit(idsPerMs)} and m.sent_at < ${param('before')}`
@@ -106,7 +107,10 @@ export class RetentionWalkStore {
     }))
   }
 
-  /** Finds the last message, recalled or not, that was sent before a time; 0 = none. The messages before it are old too (rule E3). */
+  /**
+   * Finds the last message, recalled or not, that was sent before a time; 0 = none. The messages
+   * before it are old too (rule E3).
+   */
   async findLastOld(
     db: Queryable,
     { appId, lowId, highId }: ConversationKey,

@@ -8,7 +8,10 @@ export interface Submission {
   readonly transactionId: Int64 | null
   /** Rows with message IDs that ascend over the batch, and without positions. */
   readonly rows: readonly MessageRow[]
-  /** For messages to groups, the members of each row with a requested read receipt, as in receipt_requests; '' = none. */
+  /**
+   * For messages to groups, the members of each row with a requested read receipt, as in
+   * receipt_requests; '' = none.
+   */
   readonly groups?: readonly string[] | undefined
 }
 
@@ -19,8 +22,8 @@ export interface Batch {
   readonly now: number
   readonly transactionLifeMs: number
   /**
-   * Assumes that no send is a repeat, so that a remote database gets transaction IDs and positions in one round trip. A repeat ends
-   * the first try in a {@link BatchRetry}.
+   * Assumes that no send is a repeat, so that a remote database gets transaction IDs and positions
+   * in one round trip. A repeat ends the first try in a {@link BatchRetry}.
    */
   readonly isFirstTry: boolean
   /** True: the result has the numbers of the messages. */
@@ -39,7 +42,10 @@ export interface MessageNumbers {
 export interface StoredBatch {
   /** Message IDs of each submission in the order of the batch; for a repeated send those of the first one. */
   readonly messageIds: readonly (readonly number[])[]
-  /** The numbers of the messages of each submission; null for a repeated send. Empty unless they are wanted. */
+  /**
+   * The numbers of the messages of each submission; null for a repeated send. Empty unless they are
+   * wanted.
+   */
   readonly numbers: readonly (readonly MessageNumbers[] | null)[]
   /** The last broadcast before these messages, for apps that have any. */
   readonly lastBroadcasts: readonly { readonly appId: string; readonly messageId: number }[]
@@ -55,7 +61,10 @@ export interface BatchRetry {
   readonly refused?: readonly (readonly number[])[]
 }
 
-/** A source of message IDs for batches with IDs that are too small. Without it the procedure ends in a {@link BatchRetry}. */
+/**
+ * A source of message IDs for batches with IDs that are too small. Without it the procedure ends in
+ * a {@link BatchRetry}.
+ */
 export interface MessageIdSource {
   /**
    * Takes IDs without waiting, because the procedure holds locks.

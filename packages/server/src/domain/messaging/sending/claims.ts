@@ -1,4 +1,7 @@
-/** Claims of transaction IDs, by which repeated sends are recognized (rule E4). Loaded by the writer's thread too. */
+/**
+ * Claims of transaction IDs, by which repeated sends are recognized (rule E4). Loaded by the
+ * writer's thread too.
+ */
 import type { ProcedureContext } from '../../../db/procedure.js'
 import { compare } from '../../../lib/compare.js'
 import { keyText } from '../../../lib/ids/key-text.js'

@@ -63,11 +63,12 @@ export class MessageService {
   constructor(private readonly options: MessageServiceOptions) {}
 
   /**
-   * Checks each target separately and stores the message for those that accept it. A content_type from 9 up stores no message but acts on
-   * another one; see MessageOperations.perform.
+   * Checks each target separately and stores the message for those that accept it. A content_type
+   * from 9 up stores no message but acts on another one; see MessageOperations.perform.
    *
    * @returns the message ID when there is exactly one recipient, and the targets that refused the message
-   * @throws AppError the first refusal when all targets refuse the message, invalid_parameter, message_too_large, storage_failed
+   * @throws AppError the first refusal when all targets refuse the message, invalid_parameter,
+   * message_too_large, storage_failed
    */
   async send(caller: SendingCaller, request: SendRequest, charge: ChargeRows): Promise<SendResult> {
     const { accounts, recipients } = this.options
@@ -119,7 +120,10 @@ export class MessageService {
     await operations.perform(actor, request, charge)
   }
 
-  /** The reason why the target refuses edits of the sender, or null. Ignores missing targets, which finding the message reports. */
+  /**
+   * The reason why the target refuses edits of the sender, or null. Ignores missing targets, which
+   * finding the message reports.
+   */
   async #editRefusal(
     appId: string,
     target: Int64,

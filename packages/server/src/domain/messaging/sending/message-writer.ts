@@ -40,7 +40,10 @@ export interface QueuedSend {
   /** null = repeats of the send are not recognized. */
   readonly transactionId: Int64 | null
   readonly drafts: readonly Draft[]
-  /** For messages to groups, the members of each draft with a requested read receipt, as in receipt_requests; '' = none. */
+  /**
+   * For messages to groups, the members of each draft with a requested read receipt, as in
+   * receipt_requests; '' = none.
+   */
   readonly groups?: readonly string[] | undefined
 }
 
@@ -78,8 +81,10 @@ export class MessageWriter {
 
   /**
    * Stores the messages, except those with a deleted sender or receiver.
-   * @returns the message IDs in the order of the drafts, or those of the first send with the same transaction ID
-   * @throws AppError user_deleted when no draft is left, unavailable when too many messages wait, storage_failed
+   * @returns the message IDs in the order of the drafts, or those of the first send with the same
+   * transaction ID
+   * @throws AppError user_deleted when no draft is left, unavailable when too many messages wait,
+   * storage_failed
    */
   write(send: QueuedSend): Promise<MessageIds> {
     this.#writes++

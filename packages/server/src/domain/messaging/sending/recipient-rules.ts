@@ -23,7 +23,8 @@ export class RecipientRules {
   constructor(private readonly options: RecipientRulesOptions) {}
 
   /**
-   * The reason why the recipient refuses the sender, or null. An Admin token bypasses bans, blocks and the rule on strangers.
+   * The reason why the recipient refuses the sender, or null. An Admin token bypasses bans, blocks
+   * and the rule on strangers.
    */
   async refusal(
     appId: string,

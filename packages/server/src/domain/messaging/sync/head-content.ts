@@ -126,8 +126,8 @@ export class HeadContents {
     const { database, messageLog, pages } = this.options
     if (window === 0) return { kind: 'known', bytes: 0, content: nothing }
     if (maxBytes <= 0) return null
-    // Messages that came after the head are in the changes above it. Here they would take the places of older ones, and clients take
-    // fewer messages than `window` for all that there are.
+    // Messages that came after the head are in the changes above it. Here they would take the
+    // places of older ones, and clients take fewer messages than `window` for all that there are.
     const page = { upToId: head.latestMessageId, limit: window }
     const sizes =
       head.latestMessageId === 0

@@ -37,7 +37,10 @@ export interface Walked {
   /** The last row of the page. */
   readonly place: Place
   readonly hasMore: boolean
-  /** Rows that the walk looked at: those read from the database, and those in memory that concern the user. */
+  /**
+   * Rows that the walk looked at: those read from the database, and those in memory that concern
+   * the user.
+   */
   readonly rows: number
 }
 

@@ -39,8 +39,9 @@ const transactionColumns = {
 } as const
 
 /**
- * Claims transaction IDs together with their message IDs, and waits for other transactions that claim the same. IDs that are still
- * remembered stay as they are, which shows in the number of changed rows.
+ * Claims transaction IDs together with their message IDs, and waits for other transactions that
+ * claim the same. IDs that are still remembered stay as they are, which shows in the number of
+ * changed rows.
  */
 export const claimTransactions: BulkInsert = {
   table: 'sent_transactions',

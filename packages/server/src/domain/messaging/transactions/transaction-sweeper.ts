@@ -12,7 +12,10 @@ export interface TransactionSweeperOptions {
 const rowsPerStep = 5_000
 const stepsPerRun = 60
 
-/** Deletes expired transaction IDs. Walks the whole table in short steps, so that sends maintain no index by time and wait for no long step. */
+/**
+ * Deletes expired transaction IDs. Walks the whole table in short steps, so that sends maintain no
+ * index by time and wait for no long step.
+ */
 export class TransactionSweeper {
   #cursor: TransactionKey | null = null
 

@@ -14,7 +14,10 @@ export interface TransientMessagesOptions {
 /** A message that is not stored. */
 export type TransientDraft = Draft & { readonly conversation: Conversation }
 
-/** Sends what is never stored to connected devices of the others: messages with online_only, and typing signals (rules E8a, E10). */
+/**
+ * Sends what is never stored to connected devices of the others: messages with online_only, and
+ * typing signals (rules E8a, E10).
+ */
 export class TransientMessages {
   readonly #typing: TypingSignals
 

@@ -28,7 +28,10 @@ const pauseMs = 1_000
 /** Users who type at once. Beyond it signals are dropped. */
 const maxTyping = 100_000
 
-/** Sends typing signals, at most one a second for a user and conversation. The newest state of a second is sent at its end. */
+/**
+ * Sends typing signals, at most one a second for a user and conversation. The newest state of a
+ * second is sent at its end.
+ */
 export class TypingSignals {
   /** In the order in which they were sent. */
   readonly #sent = new Map<string, Sent>()
