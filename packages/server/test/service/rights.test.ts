@@ -309,7 +309,7 @@ describe.each(anyBackend())('rights on $name', (backend) => {
   /** False too for a member who has deleted the conversation, and so would see none of its texts. */
   async function isMember({ id }: Account): Promise<boolean> {
     const rows = await server.sql.run(
-      `select 1 from group_members where group_id = ${marked.open.groupId} and user_id = ${id} and hidden_msg_id = 0`,
+      `select 1 from readers where low_id = ${marked.open.groupId} and user_id = ${id} and hidden_msg_id = 0`,
     )
     return rows.length > 0
   }
