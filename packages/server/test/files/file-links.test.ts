@@ -278,7 +278,7 @@ describe.each(anyBackend())('addresses of files on $name', (backend) => {
         check: 'stored_secret',
         app_id: appId,
         subject: `apps.file_link_key of ${appId}`,
-        detail: expect.stringContaining('another place'),
+        detail: expect.stringContaining('another row'),
       },
     ])
     expect(await operate('secret/rotate')).toMatchObject({ unreadable: 1 })

@@ -95,6 +95,9 @@ describe('the program of the guide', () => {
       '4 message.stored three',
       '5 message.stored again live',
     ])
+    // The next program uses the same store.
+    second.killTree()
+    await second.exited
   })
 
   it('prints the first message that it gets of a group that is older than the membership', async () => {

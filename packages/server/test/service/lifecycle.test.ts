@@ -225,7 +225,7 @@ describe.concurrent('a process', () => {
         { code: 1, signal: null },
         { code: null, signal: 'SIGKILL' },
       ]).toContainEqual(await server.exited)
-      expect(server.output()).toContain('calls are still under way')
+      expect(server.output()).toContain('calls are still in progress')
       await Promise.allSettled(underWay.map((each) => each.answer))
     })
   })

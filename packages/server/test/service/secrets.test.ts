@@ -216,7 +216,7 @@ describe.each(anyBackend('durable'))('secrets at rest on $name', (backend) => {
         check: 'stored_secret',
         app_id: other,
         subject: `apps.registration_secret of ${other}`,
-        detail: expect.stringContaining('another place'),
+        detail: expect.stringContaining('another row'),
       },
     ])
     await expect
