@@ -30,7 +30,8 @@ export class ConversationDeletionService {
   async delete(reader: UserKey, peerId: Int64): Promise<void> {
     const { database, finder } = this.options
     const log = await database.read((db) => finder.getReadable(db, reader, peerId))
-    const logs = log.isGroup ? [log] : [log, finder.streamOf(reader, peerId)]
+    // In the order in which all transactions lock readers.
+    const logs = log.isGroup ? [log] : [finder.streamOf(reader, peerId), log]
     await database.transaction(async (tx) => {
       for (const each of logs) await this.#hide(tx, each)
     })

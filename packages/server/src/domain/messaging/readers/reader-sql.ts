@@ -18,9 +18,6 @@ export function readerKeyOf({ appId, userId, lowId, highId }: ReadableLog): Read
 
 /** The columns of a conversation `c` that statements about logs read. */
 const conversationColumns = [
-  'c.app_id',
-  'c.low_id',
-  'c.high_id',
   'c.seq',
   'c.alterations',
   'c.changes_kept_from',
@@ -65,30 +62,34 @@ const createdAt = sql<number>`case when c.low_id <> ${sql.lit(broadcastUserId)} 
  */
 function logsWithReader(db: Queryable, param: Param<UserKey>) {
   const read = greaterOf(sql.ref('p.read_seq'), sentSeq('p.user_id'))
-  return db
-    .selectFrom('readers as p')
-    .innerJoin('conversations as c', (join) =>
-      join
-        .onRef('c.app_id', '=', 'p.app_id')
-        .onRef('c.low_id', '=', 'p.low_id')
-        .onRef('c.high_id', '=', 'p.high_id'),
-    )
-    .select(conversationColumns)
-    .select(['p.user_id', isGroup.as('is_group'), createdAt.as('created_at')])
-    .select([
-      greaterOf(sql.ref('p.seen_seq'), sentSeq('p.user_id')).as('seen_seq'),
-      read.as('read_seq'),
-      sql<number>`case when ${isGroup} = 1 then p.acked_seq else ${read} end`.as('acked_seq'),
-      sql<number>`case when ${isOwnStream('p.user_id')} then c.seq else p.delivered_seq end`.as(
-        'delivered_seq',
-      ),
-      hiddenMessageId.as('hidden_msg_id'),
-      'p.start_msg_id',
-      'p.muted_seq',
-      'p.gaps_end_seq',
-    ])
-    .where('p.app_id', '=', param('appId'))
-    .where('p.user_id', '=', param('userId'))
+  return (
+    db
+      .selectFrom('readers as p')
+      .innerJoin('conversations as c', (join) =>
+        join
+          .onRef('c.app_id', '=', 'p.app_id')
+          .onRef('c.low_id', '=', 'p.low_id')
+          .onRef('c.high_id', '=', 'p.high_id'),
+      )
+      // The key of the reader, so that pages of logs follow it.
+      .select(['p.app_id', 'p.low_id', 'p.high_id'])
+      .select(conversationColumns)
+      .select(['p.user_id', isGroup.as('is_group'), createdAt.as('created_at')])
+      .select([
+        greaterOf(sql.ref('p.seen_seq'), sentSeq('p.user_id')).as('seen_seq'),
+        read.as('read_seq'),
+        sql<number>`case when ${isGroup} = 1 then p.acked_seq else ${read} end`.as('acked_seq'),
+        sql<number>`case when ${isOwnStream('p.user_id')} then c.seq else p.delivered_seq end`.as(
+          'delivered_seq',
+        ),
+        hiddenMessageId.as('hidden_msg_id'),
+        'p.start_msg_id',
+        'p.muted_seq',
+        'p.gaps_end_seq',
+      ])
+      .where('p.app_id', '=', param('appId'))
+      .where('p.user_id', '=', param('userId'))
+  )
 }
 
 /**
@@ -105,6 +106,7 @@ function untouchedStreams(db: Queryable, param: Param<UserKey>) {
     .innerJoin('conversations as c', (join) =>
       join.onRef('c.app_id', '=', 'u.app_id').on('c.low_id', '=', broadcastUserId),
     )
+    .select(['c.app_id', 'c.low_id', 'c.high_id'])
     .select(conversationColumns)
     .select([
       'u.user_id',
