@@ -72,6 +72,15 @@ const tests = {
     'messaging/broadcasts',
     'groups/group-messages',
   ],
+  'domain/messaging/readers/': [
+    'messaging/conversation-model',
+    'messaging/acknowledgements',
+    'messaging/broadcasts',
+    'groups/group-mute',
+    'groups/group-unread',
+    'groups/group-receipts',
+  ],
+  'domain/messaging/sync/': ['messaging/sync', 'messaging/sync-model', 'messaging/broadcasts'],
   'domain/messaging/operations/': [
     'messaging/recall',
     'messaging/edits',

@@ -15,7 +15,7 @@ import {
 } from '../model/conversation-model.js'
 import { isFurther } from '../model/furthest-readers.js'
 import type { ReaderPositions, ReceiptPosition } from '../readers/reader-positions.js'
-import { readerOf } from '../readers/reader-statements.js'
+import { readerOf, startOf } from '../readers/reader-statements.js'
 import type { ListedPositions, ReaderStore } from '../readers/reader-store.js'
 import type { CallerMoves, PositionEvent, PositionMove } from './moves/move-model.js'
 import { movePositions } from './moves/move-positions.js'
@@ -157,7 +157,7 @@ export class PositionWriter {
     to: MoveTarget,
   ): Promise<PositionMove> {
     const { database, receiptRequests } = this.options
-    const { at, end, lastMessageId, startMessageId, seen, group } = positions
+    const { at, end, lastMessageId, group } = positions
     const { seq, messageId } = to ?? { seq: end, messageId: lastMessageId }
     const { appId, lowId } = conversation
     const isStream = isBroadcastStream(conversation)
@@ -171,7 +171,7 @@ export class PositionWriter {
       position,
       seq,
       from,
-      start: isStream ? { messageId: startMessageId, seq: seen, ackedSeq: seen } : null,
+      start: isStream ? startOf(positions) : null,
       isFurther: isRead && group !== null && isFurther(group.furthest, userId, seq),
       receipts:
         isRead && group?.hasReadAck

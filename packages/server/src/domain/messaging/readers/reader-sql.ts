@@ -133,10 +133,12 @@ function untouchedStreams(db: Queryable, param: Param<UserKey>) {
     )
 }
 
-/** The logs `l` of a user. @param hasBroadcasts false where the app has none */
+/** The logs `l` of a user. @param hasBroadcasts false: without streams, for an app that has none */
 export function logsOfUser(db: Queryable, param: Param<UserKey>, hasBroadcasts: boolean) {
   const rows = logsWithReader(db, param)
-  const all = hasBroadcasts ? rows.unionAll(untouchedStreams(db, param)) : rows
+  const all = hasBroadcasts
+    ? rows.unionAll(untouchedStreams(db, param))
+    : rows.where('p.low_id', '<>', broadcastUserId)
   return db.selectFrom(all.as('l'))
 }
 

@@ -7,7 +7,7 @@ import type { BulkDelete, BulkInsert, BulkSelect, BulkUpdate } from '../../../db
 import { rowOf } from '../../../db/rows.js'
 import { compare } from '../../../lib/compare.js'
 import { type ConversationKey, compareConversations } from '../model/conversation-model.js'
-import type { ReaderKey } from './reader-positions.js'
+import type { ReaderKey, ReaderPositions } from './reader-positions.js'
 
 const readerKey = {
   app_id: 'text',
@@ -46,6 +46,11 @@ export interface ReaderStart {
 
 /** The start of a reader who has a conversation from its first message on. */
 export const noStart: ReaderStart = { messageId: 0, seq: 0, ackedSeq: 0 }
+
+/** Returns the start of a reader of broadcasts whose positions have not moved. */
+export function startOf({ startMessageId, seen }: ReaderPositions): ReaderStart {
+  return { messageId: startMessageId, seq: seen, ackedSeq: seen }
+}
 
 const insertedColumns = {
   ...readerKey,

@@ -8,7 +8,12 @@ import type { GroupKey } from '../../groups/core/group-model.js'
 import type { ConversationEnd } from '../../groups/membership/group-conversations.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { ReadableLog } from '../conversations/readable-log.js'
-import { broadcastUserId, type ConversationKey } from '../model/conversation-model.js'
+import {
+  broadcastUserId,
+  type Conversation,
+  type ConversationKey,
+  conversationOf,
+} from '../model/conversation-model.js'
 import type { FurthestReaders } from '../model/furthest-readers.js'
 import type { ReaderKey, ReaderPositions } from './reader-positions.js'
 import { forEachKind, type LogSource, logsOfUser, readerKeyOf } from './reader-sql.js'
@@ -19,6 +24,7 @@ import {
   insertReaders,
   type ReaderStart,
   readerKeyRow,
+  startOf,
 } from './reader-statements.js'
 
 interface PositionsRow {
@@ -40,7 +46,7 @@ interface PositionsRow {
 
 /** The positions of a user in one of its logs. */
 export interface ListedPositions {
-  readonly conversation: ConversationKey & { readonly isGroup: boolean }
+  readonly conversation: Conversation
   readonly positions: ReaderPositions
 }
 
@@ -114,12 +120,7 @@ export class ReaderStore {
     const statement = page.hasBroadcasts ? this.#notRead.all : this.#notRead.withReader
     const rows = await statement.all(db, { appId, userId, lowId, highId, limit: page.limit })
     return rows.map((row) => ({
-      conversation: {
-        appId,
-        lowId: row.lowId,
-        highId: row.highId,
-        isGroup: row.isGroup === 1,
-      },
+      conversation: conversationOf({ appId, lowId: row.lowId, highId: row.highId }, userId),
       positions: toPositions(row),
     }))
   }
@@ -137,9 +138,7 @@ export class ReaderStore {
   async insertOfStream(tx: Tx, log: ReadableLog): Promise<void> {
     const positions = await this.find(tx, log)
     if (!positions) return
-    const { startMessageId, seen } = positions
-    const start = { messageId: startMessageId, seq: seen, ackedSeq: seen }
-    await this.insert(tx, [readerKeyOf(log)], start)
+    await this.insert(tx, [readerKeyOf(log)], startOf(positions))
   }
 
   /**
