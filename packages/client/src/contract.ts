@@ -6,7 +6,9 @@ export interface GroupRecord {
   readonly apply_approval: 0 | 1 | 2
   /** group avatar */
   readonly avatar: string
-  /** seconds; until then only Admins may send messages; 0 or earlier than now: no ban; -1: permanent */
+  /**
+   * seconds; until then only Admins may send messages; 0 or earlier than now: no ban; -1: permanent
+   */
   readonly ban_expire_time: number
   /** group capacity */
   readonly capacity: number
@@ -28,9 +30,15 @@ export interface GroupRecord {
   readonly member_invite: boolean
   /** true: members may modify group information; false: not */
   readonly member_modify: boolean
-  /** of the caller: 0 not blocking, 1 block local message notifications, 2 block messages (not received) */
+  /**
+   * of the caller: 0 not blocking, 1 block local message notifications, 2 block messages (not
+   * received)
+   */
   readonly msg_mute_mode: 0 | 1 | 2
-  /** of the caller: 0 all pushes, 1 no pushes, 2 Admin and @message pushes, 3 only Admin pushes, 4 only @message pushes */
+  /**
+   * of the caller: 0 all pushes, 1 no pushes, 2 Admin and @message pushes, 3 only Admin pushes, 4
+   * only @message pushes
+   */
   readonly msg_push_mode: 0 | 1 | 2 | 3 | 4
   /** group name */
   readonly name: string
@@ -54,7 +62,9 @@ export interface GroupSummary {
   readonly apply_approval: 0 | 1 | 2
   /** group avatar */
   readonly avatar: string
-  /** seconds; until then only Admins may send messages; 0 or earlier than now: no ban; -1: permanent */
+  /**
+   * seconds; until then only Admins may send messages; 0 or earlier than now: no ban; -1: permanent
+   */
   readonly ban_expire_time: number
   /** group capacity */
   readonly capacity: number
@@ -76,9 +86,15 @@ export interface GroupSummary {
   readonly member_invite: boolean
   /** true: members may modify group information; false: not */
   readonly member_modify: boolean
-  /** of the caller: 0 not blocking, 1 block local message notifications, 2 block messages (not received) */
+  /**
+   * of the caller: 0 not blocking, 1 block local message notifications, 2 block messages (not
+   * received)
+   */
   readonly msg_mute_mode: 0 | 1 | 2
-  /** of the caller: 0 all pushes, 1 no pushes, 2 Admin and @message pushes, 3 only Admin pushes, 4 only @message pushes */
+  /**
+   * of the caller: 0 all pushes, 1 no pushes, 2 Admin and @message pushes, 3 only Admin pushes, 4
+   * only @message pushes
+   */
   readonly msg_push_mode: 0 | 1 | 2 | 3 | 4
   /** group name */
   readonly name: string
@@ -128,7 +144,10 @@ export interface RosterApplication {
 export interface RosterEntry {
   /** remark name the caller gave this user */
   readonly alias: string
-  /** friend-add verification of that user: 0 anyone can add, 1 consent required, 2 question answered correctly, 3 all refused */
+  /**
+   * friend-add verification of that user: 0 anyone can add, 1 consent required, 2 question answered
+   * correctly, 3 all refused
+   */
   readonly auth_mode: 0 | 1 | 2 | 3
   /** verification question of that user (the answer is never returned) */
   readonly auth_question: string
@@ -179,25 +198,41 @@ export interface ClientEvents {
   readonly 'contact.added': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
   }
   readonly 'contact.removed': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
   }
   readonly 'contact.accepted': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
   }
   readonly 'contact.declined': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     /** The reason of the asking or declining user; "" = none. */
     readonly reason: string
@@ -205,19 +240,31 @@ export interface ClientEvents {
   readonly 'contact.blocked': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
   }
   readonly 'contact.unblocked': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
   }
   readonly 'contact.applied': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     /** The reason of the asking or declining user; "" = none. */
     readonly reason: string
@@ -225,7 +272,11 @@ export interface ClientEvents {
   readonly 'contact.info_updated': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     /** The new values of what the actor changed about the contact. */
     readonly changed: {
@@ -236,25 +287,41 @@ export interface ClientEvents {
   readonly 'contact.user_removed': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
   }
   readonly 'contact.muted': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
   }
   readonly 'contact.unmuted': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
   }
   readonly 'conversation.pinned': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     /** The other user, or the group. */
     readonly conversation_id: number
@@ -262,7 +329,11 @@ export interface ClientEvents {
   readonly 'conversation.unpinned': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     /** The other user, or the group. */
     readonly conversation_id: number
@@ -270,11 +341,18 @@ export interface ClientEvents {
   readonly 'conversation.deleted': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     /** The log of a direct conversation, of a group, or of the broadcasts of a sender. */
     readonly conversation: {
-      /** The party with the smaller ID. -1: what high_id, a user or the system, has broadcast to all users; each has it in the conversation with the sender. */
+      /**
+       * The party with the smaller ID. -1: what high_id, a user or the system, has broadcast to all
+       * users; each has it in the conversation with the sender.
+       */
       readonly low_id: number
       /** The party with the greater ID; of a group its ID again. */
       readonly high_id: number
@@ -289,45 +367,85 @@ export interface ClientEvents {
   readonly 'group.presence': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     readonly group_id: number
-    /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
+    /**
+     * The version of the group after the event. It grows by one with every event that all members
+     * get, except that members join or leave a chatroom.
+     */
     readonly version: number
-    /** In groups above 200 members, where the events of a second are sent as one: the number of users. user_ids is empty above 100. */
+    /**
+     * In groups above 200 members, where the events of a second are sent as one: the number of
+     * users. user_ids is empty above 100.
+     */
     readonly count?: number
-    /** The version before the first of the events that are sent together; present with count. A client that has it, or a later one, has missed nothing. */
+    /**
+     * The version before the first of the events that are sent together; present with count. A
+     * client that has it, or a later one, has missed nothing.
+     */
     readonly since_version?: number
   }
   readonly 'group.absence': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     readonly group_id: number
-    /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
+    /**
+     * The version of the group after the event. It grows by one with every event that all members
+     * get, except that members join or leave a chatroom.
+     */
     readonly version: number
-    /** In groups above 200 members, where the events of a second are sent as one: the number of users. user_ids is empty above 100. */
+    /**
+     * In groups above 200 members, where the events of a second are sent as one: the number of
+     * users. user_ids is empty above 100.
+     */
     readonly count?: number
-    /** The version before the first of the events that are sent together; present with count. A client that has it, or a later one, has missed nothing. */
+    /**
+     * The version before the first of the events that are sent together; present with count. A
+     * client that has it, or a later one, has missed nothing.
+     */
     readonly since_version?: number
   }
   readonly 'group.created': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     readonly group_id: number
-    /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
+    /**
+     * The version of the group after the event. It grows by one with every event that all members
+     * get, except that members join or leave a chatroom.
+     */
     readonly version: number
   }
   readonly 'group.destroyed': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     readonly group_id: number
-    /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
+    /**
+     * The version of the group after the event. It grows by one with every event that all members
+     * get, except that members join or leave a chatroom.
+     */
     readonly version: number
     /** updated_at of the group, milliseconds since 1970. */
     readonly updated_at: number
@@ -335,18 +453,34 @@ export interface ClientEvents {
   readonly 'group.joined': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     readonly group_id: number
-    /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
+    /**
+     * The version of the group after the event. It grows by one with every event that all members
+     * get, except that members join or leave a chatroom.
+     */
     readonly version: number
-    /** In groups above 200 members, where the events of a second are sent as one: the number of users. user_ids is empty above 100. */
+    /**
+     * In groups above 200 members, where the events of a second are sent as one: the number of
+     * users. user_ids is empty above 100.
+     */
     readonly count?: number
-    /** The version before the first of the events that are sent together; present with count. A client that has it, or a later one, has missed nothing. */
+    /**
+     * The version before the first of the events that are sent together; present with count. A
+     * client that has it, or a later one, has missed nothing.
+     */
     readonly since_version?: number
     /** The number of members after the event. */
     readonly member_count: number
-    /** When they joined, milliseconds since 1970. Absent where the members have to be read: one of them is still banned, or events of several times are sent as one. */
+    /**
+     * When they joined, milliseconds since 1970. Absent where the members have to be read: one of
+     * them is still banned, or events of several times are sent as one.
+     */
     readonly join_time?: number
     /** The end of the group's log at the join. */
     readonly log: {
@@ -361,14 +495,27 @@ export interface ClientEvents {
   readonly 'group.left': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     readonly group_id: number
-    /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
+    /**
+     * The version of the group after the event. It grows by one with every event that all members
+     * get, except that members join or leave a chatroom.
+     */
     readonly version: number
-    /** In groups above 200 members, where the events of a second are sent as one: the number of users. user_ids is empty above 100. */
+    /**
+     * In groups above 200 members, where the events of a second are sent as one: the number of
+     * users. user_ids is empty above 100.
+     */
     readonly count?: number
-    /** The version before the first of the events that are sent together; present with count. A client that has it, or a later one, has missed nothing. */
+    /**
+     * The version before the first of the events that are sent together; present with count. A
+     * client that has it, or a later one, has missed nothing.
+     */
     readonly since_version?: number
     /** The number of members after the event. */
     readonly member_count: number
@@ -376,10 +523,17 @@ export interface ClientEvents {
   readonly 'group.applied': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     readonly group_id: number
-    /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
+    /**
+     * The version of the group after the event. It grows by one with every event that all members
+     * get, except that members join or leave a chatroom.
+     */
     readonly version: number
     /** The text of the asking or inviting user; "" = nothing. */
     readonly reason: string
@@ -387,28 +541,49 @@ export interface ClientEvents {
   readonly 'group.request_accepted': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     readonly group_id: number
-    /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
+    /**
+     * The version of the group after the event. It grows by one with every event that all members
+     * get, except that members join or leave a chatroom.
+     */
     readonly version: number
   }
   readonly 'group.request_declined': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     readonly group_id: number
-    /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
+    /**
+     * The version of the group after the event. It grows by one with every event that all members
+     * get, except that members join or leave a chatroom.
+     */
     readonly version: number
   }
   readonly 'group.invited': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     readonly group_id: number
-    /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
+    /**
+     * The version of the group after the event. It grows by one with every event that all members
+     * get, except that members join or leave a chatroom.
+     */
     readonly version: number
     /** The text of the asking or inviting user; "" = nothing. */
     readonly reason: string
@@ -416,28 +591,49 @@ export interface ClientEvents {
   readonly 'group.invitation_accepted': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     readonly group_id: number
-    /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
+    /**
+     * The version of the group after the event. It grows by one with every event that all members
+     * get, except that members join or leave a chatroom.
+     */
     readonly version: number
   }
   readonly 'group.invitation_declined': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     readonly group_id: number
-    /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
+    /**
+     * The version of the group after the event. It grows by one with every event that all members
+     * get, except that members join or leave a chatroom.
+     */
     readonly version: number
   }
   readonly 'group.kicked': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     readonly group_id: number
-    /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
+    /**
+     * The version of the group after the event. It grows by one with every event that all members
+     * get, except that members join or leave a chatroom.
+     */
     readonly version: number
     /** The number of members after the event. */
     readonly member_count: number
@@ -445,10 +641,17 @@ export interface ClientEvents {
   readonly 'group.blocked': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     readonly group_id: number
-    /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
+    /**
+     * The version of the group after the event. It grows by one with every event that all members
+     * get, except that members join or leave a chatroom.
+     */
     readonly version: number
     /** The number of members after the event. */
     readonly member_count: number
@@ -456,19 +659,33 @@ export interface ClientEvents {
   readonly 'group.unblocked': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     readonly group_id: number
-    /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
+    /**
+     * The version of the group after the event. It grows by one with every event that all members
+     * get, except that members join or leave a chatroom.
+     */
     readonly version: number
   }
   readonly 'group.owner_assigned': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     readonly group_id: number
-    /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
+    /**
+     * The version of the group after the event. It grows by one with every event that all members
+     * get, except that members join or leave a chatroom.
+     */
     readonly version: number
     /** Now an ordinary member, or deleted. */
     readonly former_owner_id: number
@@ -482,10 +699,17 @@ export interface ClientEvents {
   readonly 'group.admin_granted': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     readonly group_id: number
-    /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
+    /**
+     * The version of the group after the event. It grows by one with every event that all members
+     * get, except that members join or leave a chatroom.
+     */
     readonly version: number
     /** The role of the users now.: 0 member, 1 admin, 2 owner */
     readonly role: 0 | 1 | 2
@@ -493,10 +717,17 @@ export interface ClientEvents {
   readonly 'group.admin_revoked': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     readonly group_id: number
-    /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
+    /**
+     * The version of the group after the event. It grows by one with every event that all members
+     * get, except that members join or leave a chatroom.
+     */
     readonly version: number
     /** The role of the users now.: 0 member, 1 admin, 2 owner */
     readonly role: 0 | 1 | 2
@@ -504,28 +735,49 @@ export interface ClientEvents {
   readonly 'group.muted': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     readonly group_id: number
-    /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
+    /**
+     * The version of the group after the event. It grows by one with every event that all members
+     * get, except that members join or leave a chatroom.
+     */
     readonly version: number
   }
   readonly 'group.unmuted': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     readonly group_id: number
-    /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
+    /**
+     * The version of the group after the event. It grows by one with every event that all members
+     * get, except that members join or leave a chatroom.
+     */
     readonly version: number
   }
   readonly 'group.banned': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     readonly group_id: number
-    /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
+    /**
+     * The version of the group after the event. It grows by one with every event that all members
+     * get, except that members join or leave a chatroom.
+     */
     readonly version: number
     /** For how long; -1 = permanently. */
     readonly minutes: number
@@ -535,10 +787,17 @@ export interface ClientEvents {
   readonly 'group.unbanned': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     readonly group_id: number
-    /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
+    /**
+     * The version of the group after the event. It grows by one with every event that all members
+     * get, except that members join or leave a chatroom.
+     */
     readonly version: number
     /** The end of the ban, milliseconds since 1970; 0 = none, -1 = permanent. */
     readonly expired_time: number
@@ -546,16 +805,32 @@ export interface ClientEvents {
   readonly 'group.info_updated': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     readonly group_id: number
-    /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
+    /**
+     * The version of the group after the event. It grows by one with every event that all members
+     * get, except that members join or leave a chatroom.
+     */
     readonly version: number
-    /** The field that changed, for example display_name; "" with the value "" once the member that it names is deleted. */
+    /**
+     * The field that changed, for example display_name; "" with the value "" once the member that
+     * it names is deleted.
+     */
     readonly property: string
-    /** The new value. Absent for members who may not see it: only the version is for them, and there is nothing to read again. */
+    /**
+     * The new value. Absent for members who may not see it: only the version is for them, and there
+     * is nothing to read again.
+     */
     readonly value?: string | number | boolean
-    /** true: hide_member_info hides the value from ordinary members other than the named one. Absent otherwise. */
+    /**
+     * true: hide_member_info hides the value from ordinary members other than the named one. Absent
+     * otherwise.
+     */
     readonly is_hidden?: boolean
     /** updated_at of the group, milliseconds since 1970; absent for properties of a member. */
     readonly updated_at?: number
@@ -563,10 +838,17 @@ export interface ClientEvents {
   readonly 'group.announcement_updated': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     readonly group_id: number
-    /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
+    /**
+     * The version of the group after the event. It grows by one with every event that all members
+     * get, except that members join or leave a chatroom.
+     */
     readonly version: number
     readonly announcement_id: number
     /** Its title. */
@@ -577,10 +859,17 @@ export interface ClientEvents {
   readonly 'group.message_setting': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     readonly group_id: number
-    /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
+    /**
+     * The version of the group after the event. It grows by one with every event that all members
+     * get, except that members join or leave a chatroom.
+     */
     readonly version: number
     /** The settings that the member changed. */
     readonly setting: {
@@ -591,10 +880,17 @@ export interface ClientEvents {
   readonly 'group.file_uploaded': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     readonly group_id: number
-    /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
+    /**
+     * The version of the group after the event. It grows by one with every event that all members
+     * get, except that members join or leave a chatroom.
+     */
     readonly version: number
     readonly file_id: number
     /** The name of the shared file. */
@@ -603,10 +899,17 @@ export interface ClientEvents {
   readonly 'group.file_deleted': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     readonly group_id: number
-    /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
+    /**
+     * The version of the group after the event. It grows by one with every event that all members
+     * get, except that members join or leave a chatroom.
+     */
     readonly version: number
     readonly file_id: number
     /** The name of the shared file. */
@@ -615,10 +918,17 @@ export interface ClientEvents {
   readonly 'group.file_updated': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     readonly group_id: number
-    /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
+    /**
+     * The version of the group after the event. It grows by one with every event that all members
+     * get, except that members join or leave a chatroom.
+     */
     readonly version: number
     readonly file_id: number
     /** The name of the shared file. */
@@ -627,25 +937,41 @@ export interface ClientEvents {
   readonly 'user.password_changed': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
   }
   readonly 'user.frozen': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
   }
   readonly 'user.removed': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
   }
   readonly 'user.kicked': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     /** Absent: every device. */
     readonly device_sn?: number
@@ -653,7 +979,11 @@ export interface ClientEvents {
   readonly 'user.info_updated': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     /** The fields that changed. */
     readonly properties: readonly string[]
@@ -672,7 +1002,11 @@ export interface ClientEvents {
   readonly 'user.settings_updated': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     /** The settings that were set, as /user/settings names them; or push_tags. */
     readonly properties: readonly string[]
@@ -680,35 +1014,54 @@ export interface ClientEvents {
   readonly 'user.device_logged_in': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     readonly device_sn: number
   }
   readonly 'user.device_added': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     readonly device_sn: number
   }
   readonly 'user.device_removed': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     readonly device_sn: number
   }
   readonly 'user.device_updated': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     readonly device_sn: number
   }
   readonly 'message.stored': {
     /** The log of a direct conversation, of a group, or of the broadcasts of a sender. */
     readonly conversation: {
-      /** The party with the smaller ID. -1: what high_id, a user or the system, has broadcast to all users; each has it in the conversation with the sender. */
+      /**
+       * The party with the smaller ID. -1: what high_id, a user or the system, has broadcast to all
+       * users; each has it in the conversation with the sender.
+       */
       readonly low_id: number
       /** The party with the greater ID; of a group its ID again. */
       readonly high_id: number
@@ -725,13 +1078,13 @@ export interface ClientEvents {
     readonly sender_device_sn: number
     /** The kind of content, as in /message/send. */
     readonly content_type: number
-    /** As it was sent, or edited last. */
+    /** The value as sent, or as last edited. */
     readonly content: string
-    /** As it was sent. */
+    /** The value as sent. */
     readonly attachment: string
-    /** As it was sent, or edited last. */
+    /** The value as sent, or as last edited. */
     readonly config: string
-    /** As it was sent, or edited last. */
+    /** The value as sent, or as last edited. */
     readonly ext: string
     /** true: a system notification */
     readonly is_system: boolean
@@ -745,7 +1098,10 @@ export interface ClientEvents {
   readonly 'change.skipped': {
     /** The log of a direct conversation, of a group, or of the broadcasts of a sender. */
     readonly conversation: {
-      /** The party with the smaller ID. -1: what high_id, a user or the system, has broadcast to all users; each has it in the conversation with the sender. */
+      /**
+       * The party with the smaller ID. -1: what high_id, a user or the system, has broadcast to all
+       * users; each has it in the conversation with the sender.
+       */
       readonly low_id: number
       /** The party with the greater ID; of a group its ID again. */
       readonly high_id: number
@@ -762,11 +1118,18 @@ export interface ClientEvents {
   readonly 'message.read': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     /** The log of a direct conversation, of a group, or of the broadcasts of a sender. */
     readonly conversation: {
-      /** The party with the smaller ID. -1: what high_id, a user or the system, has broadcast to all users; each has it in the conversation with the sender. */
+      /**
+       * The party with the smaller ID. -1: what high_id, a user or the system, has broadcast to all
+       * users; each has it in the conversation with the sender.
+       */
       readonly low_id: number
       /** The party with the greater ID; of a group its ID again. */
       readonly high_id: number
@@ -781,11 +1144,18 @@ export interface ClientEvents {
   readonly 'message.recalled': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     /** The log of a direct conversation, of a group, or of the broadcasts of a sender. */
     readonly conversation: {
-      /** The party with the smaller ID. -1: what high_id, a user or the system, has broadcast to all users; each has it in the conversation with the sender. */
+      /**
+       * The party with the smaller ID. -1: what high_id, a user or the system, has broadcast to all
+       * users; each has it in the conversation with the sender.
+       */
       readonly low_id: number
       /** The party with the greater ID; of a group its ID again. */
       readonly high_id: number
@@ -806,11 +1176,18 @@ export interface ClientEvents {
   readonly 'message.appended': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     /** The log of a direct conversation, of a group, or of the broadcasts of a sender. */
     readonly conversation: {
-      /** The party with the smaller ID. -1: what high_id, a user or the system, has broadcast to all users; each has it in the conversation with the sender. */
+      /**
+       * The party with the smaller ID. -1: what high_id, a user or the system, has broadcast to all
+       * users; each has it in the conversation with the sender.
+       */
       readonly low_id: number
       /** The party with the greater ID; of a group its ID again. */
       readonly high_id: number
@@ -827,13 +1204,13 @@ export interface ClientEvents {
     readonly sender_device_sn: number
     /** The kind of content, as in /message/send. */
     readonly content_type: number
-    /** As it was sent, or edited last. */
+    /** The value as sent, or as last edited. */
     readonly content: string
-    /** As it was sent. */
+    /** The value as sent. */
     readonly attachment: string
-    /** As it was sent, or edited last. */
+    /** The value as sent, or as last edited. */
     readonly config: string
-    /** As it was sent, or edited last. */
+    /** The value as sent, or as last edited. */
     readonly ext: string
     /** true: a system notification */
     readonly is_system: boolean
@@ -847,11 +1224,18 @@ export interface ClientEvents {
   readonly 'message.replaced': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     /** The log of a direct conversation, of a group, or of the broadcasts of a sender. */
     readonly conversation: {
-      /** The party with the smaller ID. -1: what high_id, a user or the system, has broadcast to all users; each has it in the conversation with the sender. */
+      /**
+       * The party with the smaller ID. -1: what high_id, a user or the system, has broadcast to all
+       * users; each has it in the conversation with the sender.
+       */
       readonly low_id: number
       /** The party with the greater ID; of a group its ID again. */
       readonly high_id: number
@@ -868,13 +1252,13 @@ export interface ClientEvents {
     readonly sender_device_sn: number
     /** The kind of content, as in /message/send. */
     readonly content_type: number
-    /** As it was sent, or edited last. */
+    /** The value as sent, or as last edited. */
     readonly content: string
-    /** As it was sent. */
+    /** The value as sent. */
     readonly attachment: string
-    /** As it was sent, or edited last. */
+    /** The value as sent, or as last edited. */
     readonly config: string
-    /** As it was sent, or edited last. */
+    /** The value as sent, or as last edited. */
     readonly ext: string
     /** true: a system notification */
     readonly is_system: boolean
@@ -888,11 +1272,18 @@ export interface ClientEvents {
   readonly 'message.delivered': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
     readonly user_ids: readonly number[]
     /** The log of a direct conversation, of a group, or of the broadcasts of a sender. */
     readonly conversation: {
-      /** The party with the smaller ID. -1: what high_id, a user or the system, has broadcast to all users; each has it in the conversation with the sender. */
+      /**
+       * The party with the smaller ID. -1: what high_id, a user or the system, has broadcast to all
+       * users; each has it in the conversation with the sender.
+       */
       readonly low_id: number
       /** The party with the greater ID; of a group its ID again. */
       readonly high_id: number
@@ -915,7 +1306,10 @@ export interface ClientEvents {
   readonly typing: {
     /** The log of a direct conversation, of a group, or of the broadcasts of a sender. */
     readonly conversation: {
-      /** The party with the smaller ID. -1: what high_id, a user or the system, has broadcast to all users; each has it in the conversation with the sender. */
+      /**
+       * The party with the smaller ID. -1: what high_id, a user or the system, has broadcast to all
+       * users; each has it in the conversation with the sender.
+       */
       readonly low_id: number
       /** The party with the greater ID; of a group its ID again. */
       readonly high_id: number
@@ -928,7 +1322,10 @@ export interface ClientEvents {
   readonly 'message.transient': {
     /** The log of a direct conversation, of a group, or of the broadcasts of a sender. */
     readonly conversation: {
-      /** The party with the smaller ID. -1: what high_id, a user or the system, has broadcast to all users; each has it in the conversation with the sender. */
+      /**
+       * The party with the smaller ID. -1: what high_id, a user or the system, has broadcast to all
+       * users; each has it in the conversation with the sender.
+       */
       readonly low_id: number
       /** The party with the greater ID; of a group its ID again. */
       readonly high_id: number
@@ -943,13 +1340,13 @@ export interface ClientEvents {
     readonly sender_device_sn: number
     /** The kind of content, as in /message/send. */
     readonly content_type: number
-    /** As it was sent, or edited last. */
+    /** The value as sent, or as last edited. */
     readonly content: string
-    /** As it was sent. */
+    /** The value as sent. */
     readonly attachment: string
-    /** As it was sent, or edited last. */
+    /** The value as sent, or as last edited. */
     readonly config: string
-    /** As it was sent, or edited last. */
+    /** The value as sent, or as last edited. */
     readonly ext: string
     /** true: a system notification */
     readonly is_system: boolean

@@ -1,6 +1,8 @@
 /** The types of the contract that apps see, as TypeScript with doc comments. Pure, as the pages. */
 import { deviceEventKinds, deviceEventSchemas } from '@hermod/protocol/gateway'
 
+const columns = 100
+
 /** The parts of a JSON schema that the contract uses. */
 interface Schema {
   readonly type?: string
@@ -59,8 +61,18 @@ function arrayOf(item: string): string {
   return `readonly ${/ \| /.test(item) && !item.startsWith('{') ? `(${item})` : item}[]`
 }
 
+/** One line, or wrapped at 100 columns. */
 function comment({ description }: Schema, indent = ''): string {
-  return description === undefined
-    ? ''
-    : `${indent}/** ${description.replaceAll('*/', '*\\/')} */\n`
+  if (description === undefined) return ''
+  const text = description.replaceAll('*/', '*\\/')
+  const line = `${indent}/** ${text} */`
+  if (line.length <= columns) return `${line}\n`
+  const lines = ['']
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1) as string
+    if (last.length + word.length + indent.length + ' * '.length < columns)
+      lines[lines.length - 1] = last === '' ? word : `${last} ${word}`
+    else lines.push(word)
+  }
+  return `${indent}/**\n${lines.map((each) => `${indent} * ${each}\n`).join('')}${indent} */\n`
 }

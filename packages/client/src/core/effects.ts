@@ -9,7 +9,7 @@ export interface CoreEvent {
   readonly data: unknown
 }
 
-/** Everything that the core asks of its surroundings, in this order. */
+/** Everything that the core asks of its environment, in this order. */
 export type Effect =
   /** Applies a batch; the next one comes only after `applied`. */
   | { readonly type: 'apply'; readonly batch: Batch }

@@ -3,7 +3,7 @@ import type { OpenStore, StoreName } from './store.js'
 import type { Tabs } from './tabs.js'
 import type { Connect, Upload, Wakeups } from './transport.js'
 
-/** Everything that a client needs of its surroundings: the browser, Node, or a test. */
+/** Everything that a client needs of its environment: the browser, Node, or a test. */
 export interface ClientPorts {
   readonly clock: Clock
   readonly connect: Connect

@@ -24,7 +24,7 @@ export type EventAudience =
 
 /**
  * The users whose things an event changes; `both`: the actor and the users; `owners`: the new and
- * the former owner. The payload does not name these, so whoever appends the event does:
+ * the former owner. The payload does not name these, so the code that appends the event does:
  * - `managers`: owner and admins of the group, who answer its join requests and block users
  * - `invitees`: users with an invitation that the event has answered or closed
  */

@@ -475,7 +475,7 @@ export interface ReadersTable {
    * visible only with history_visible.
    */
   start_msg_id: Generated<number>
-  /** Nothing up to this position is unread: older than the reader, read, or hidden. */
+  /** No message up to this position is unread: all are older than the reader, read, or hidden. */
   seen_seq: Generated<number>
   /**
    * Everything up to this position is read. Sending moves it in groups; in direct conversations the

@@ -33,7 +33,7 @@ const maxChanges = 100
 
 /** The request of a head, as far as it decides what the head means. */
 export interface HeadRequest extends Reader {
-  /** What has happened to the log since the request. */
+  /** Moves of the log since the request. */
   readonly moved: Moved
   /**
    * The request had the number of the log (`named`), or was for a page of all logs (`list`) or of
@@ -45,7 +45,7 @@ export interface HeadRequest extends Reader {
 }
 
 /**
- * How a head stands to the log; the README of the core has the table.
+ * Relation of a head to the log; the README of the core has the table.
  * - `lost`: the server has lost changes, without a new epoch
  * - `shown`: the history of a group has become visible, so what was hidden is a hole
  * - `changes`: the head has all changes that the log misses

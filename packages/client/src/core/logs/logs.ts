@@ -42,7 +42,7 @@ export interface Watch {
 type Moves = { readonly [kind in MoveKind]: number }
 /** `numbers`: positions, deletions and other things that no change number counts. */
 export type MoveKind = 'changes' | 'numbers'
-/** What has happened to a log since a request. */
+/** Moves of a log since a request. */
 export type Moved = 'nothing' | MoveKind | 'both'
 
 /** The logs of the user. Everything that changes one goes through {@link Logs.fold}. */

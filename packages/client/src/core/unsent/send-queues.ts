@@ -15,7 +15,7 @@ export interface SendQueue {
   failures: number
 }
 
-/** What the queues ask of Unsent. */
+/** Functions of Unsent that the queues call. */
 export interface SendQueuesOptions {
   /** Returns an entry that can be sent now. */
   readonly sendable: (transactionId: number) => UnsentRecord | undefined

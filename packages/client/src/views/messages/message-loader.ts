@@ -13,7 +13,7 @@ const roomOfList = 500
 /** The most pages and holes that one request loads. */
 const maxLoads = 20
 
-/** What a loader asks of its list. */
+/** Functions of the list that a loader calls. */
 export interface LoaderOptions {
   /** Returns the logs of the conversation, as they are known now. */
   readonly keys: () => readonly LogKey[]

@@ -7,7 +7,11 @@ export function isConversation({ appId, lowId, highId }: ConversationKey) {
   return sql<boolean>`app_id = ${appId} and low_id = ${lowId} and high_id = ${highId}`
 }
 
-/** Condition that two rows belong to the same conversation. @param table the alias of one @param other that of the other */
+/**
+ * Condition that two rows belong to the same conversation.
+ * @param table the alias of one
+ * @param other that of the other
+ */
 export const ofConversation = (table: string, other = 'c') =>
   sql.raw<boolean>(
     `${table}.app_id = ${other}.app_id and ${table}.low_id = ${other}.low_id and ${table}.high_id = ${other}.high_id`,
@@ -31,7 +35,10 @@ export const storedColumns = <Table extends string>(table: Table) =>
     sql<string | null>`cast(${sql.ref(`${table}.transaction_id`)} as text)`.as('transactionId'),
   ] as const
 
-/** The bytes of the texts of a message; the texts themselves are not read. @param table the alias of the row */
+/**
+ * The bytes of the texts of a message; the texts themselves are not read.
+ * @param table the alias of the row
+ */
 export const textBytesOf = (table: string) => {
   const [content, attachment, config, ext] = ['content', 'attachment', 'config', 'ext'].map(
     (column) => sql.ref(`${table}.${column}`),

@@ -1,4 +1,7 @@
-/** Bulk statements that procedures run on conversations. All callers sort their rows alike, or concurrent batches deadlock. */
+/**
+ * Bulk statements that procedures run on conversations. All callers sort their rows alike, or
+ * concurrent batches deadlock.
+ */
 import type { Int64 } from '@hermod/protocol'
 import type { BulkInsert, BulkSelect, BulkUpdate, ColumnType } from '../../../db/dialect/dialect.js'
 import { rowOf } from '../../../db/rows.js'
@@ -96,7 +99,10 @@ export const advanceRow = rowOf(
 
 const lastIdColumns = { last_msg_id: 'bigint' } as const
 
-/** Sets the last message of locked conversations that got more than one message, or other IDs than offered. */
+/**
+ * Sets the last message of locked conversations that got more than one message, or other IDs than
+ * offered.
+ */
 export const setLastMessageIds: BulkUpdate = {
   table: 'conversations',
   set: lastIdColumns,

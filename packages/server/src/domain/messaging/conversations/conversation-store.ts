@@ -148,7 +148,10 @@ export class ConversationStore {
     return (await lockForUpdate(tx, found).executeTakeFirst()) ?? null
   }
 
-  /** Records that the log up to a message, and changes up to `keptFrom`, are removed. The conversation is locked. */
+  /**
+   * Records that the log up to a message, and changes up to `keptFrom`, are removed. The
+   * conversation is locked.
+   */
   async setRemovedRange(
     tx: Tx,
     conversation: ConversationKey,

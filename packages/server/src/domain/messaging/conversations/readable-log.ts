@@ -43,7 +43,10 @@ class CheckedLog implements Conversation {
   }
 }
 
-/** A log together with a user who may read it. Only {@link ReadRights} makes one, so stores that take it read nothing unchecked. */
+/**
+ * A log together with a user who may read it. Only {@link ReadRights} makes one, so stores that
+ * take it read nothing unchecked.
+ */
 export type ReadableLog = CheckedLog
 
 /** The one check of the right to read a log (decision page 049). */

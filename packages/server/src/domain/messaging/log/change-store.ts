@@ -29,8 +29,8 @@ interface AlterationRow extends Omit<Alteration, 'tombstone'>, Pick<Tombstone, '
 type ConversationState = ChangeState & { readonly removedMessageId: number }
 
 /**
- * The change log of conversations (decision page 027). New messages need no rows in it: a change number counts messages and alterations,
- * and the log of messages is sorted by its key.
+ * The change log of conversations (decision page 027). New messages need no rows in it: a change
+ * number counts messages and alterations, and the log of messages is sorted by its key.
  */
 export class ChangeStore {
   readonly #state
@@ -98,7 +98,10 @@ export class ChangeStore {
     return change
   }
 
-  /** @returns null when the conversation has not begun, the reader is no member, or the stream has no broadcast for the reader */
+  /**
+   * @returns null when the conversation has not begun, the reader is no member, or the stream has
+   * no broadcast for the reader
+   */
   async findState(db: Queryable, log: ReadableLog): Promise<ChangeState | null> {
     const row = await this.#state.of(log).first(db, readerKeyOf(log))
     return row && { ...row, hiddenMessageId: Math.max(row.hiddenMessageId, row.removedMessageId) }
@@ -125,7 +128,8 @@ export class ChangeStore {
   }
 
   /**
-   * Finds the latest change of all messages up to one; changes up to it go with these messages. The conversation is locked.
+   * Finds the latest change of all messages up to one; changes up to it go with these messages. The
+   * conversation is locked.
    * @param upTo.keptFrom changes above this number are still stored
    */
   async findLatestUpTo(
@@ -160,7 +164,10 @@ export class ChangeStore {
     return Math.max(storedAt, altered?.change ?? 0)
   }
 
-  /** Deletes the first rows with numbers up to `change`, at most `limit`. @returns the number of deleted rows */
+  /**
+   * Deletes the first rows with numbers up to `change`, at most `limit`.
+   * @returns the number of deleted rows
+   */
   async deleteOldest(
     tx: Tx,
     conversation: ConversationKey,

@@ -260,7 +260,10 @@ export class HistoryStore {
     return this.#page.of(log).all(db, { ...readerKeyOf(log), ...page })
   }
 
-  /** Lists the sizes of messages as {@link page} lists messages, those of hidden ones included, which come last. */
+  /**
+   * Lists the sizes of messages as {@link page} lists messages, those of hidden ones included,
+   * which come last.
+   */
   async listSizes(
     db: Queryable,
     { appId, lowId, highId, userId }: ReadableLog,
@@ -297,8 +300,8 @@ export class HistoryStore {
   }
 
   /**
-   * Lists the sizes of messages above a position, oldest first. Positions have no index, but ascend with message IDs, so a binary search
-   * over the IDs finds the first message.
+   * Lists the sizes of messages above a position, oldest first. Positions have no index, but ascend
+   * with message IDs, so a binary search over the IDs finds the first message.
    * @param page.hiddenMessageId messages up to and including this one are excluded
    */
   async listSizesAfter(db: Queryable, log: ReadableLog, page: AfterSeq): Promise<MessageSize[]> {

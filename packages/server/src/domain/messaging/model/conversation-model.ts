@@ -4,8 +4,8 @@ import { compare } from '../../../lib/compare.js'
 export { broadcastUserId }
 
 /**
- * A conversation is the pair of its parties, the smaller ID first. A conversation with oneself, and a group, is the same ID twice:
- * IDs of users and groups never collide inside an app.
+ * A conversation is the pair of its parties, the smaller ID first. A conversation with oneself, and
+ * a group, is the same ID twice: IDs of users and groups never collide inside an app.
  */
 export interface ConversationKey {
   readonly appId: string
@@ -59,7 +59,10 @@ export interface ConversationView {
   readonly place: number
 }
 
-/** Returns the conversation of a reader by its key. The same ID twice is a group, or the conversation with oneself. */
+/**
+ * Returns the conversation of a reader by its key. The same ID twice is a group, or the
+ * conversation with oneself.
+ */
 export function conversationOf(key: ConversationKey, readerId: Int64): Conversation {
   return { ...key, isGroup: key.lowId === key.highId && key.lowId !== readerId }
 }

@@ -94,7 +94,10 @@ interface LockedMessage {
   readonly message: LoggedMessage
 }
 
-/** An edit must be newer than the message and every edit before it (rule K6), also when clocks of nodes differ. */
+/**
+ * An edit must be newer than the message and every edit before it (rule K6), also when clocks of
+ * nodes differ.
+ */
 const editInstant = ({ sentAt, editedAt }: LoggedMessage, now: number) =>
   Math.max(now, sentAt + 1, editedAt + 1)
 const editKinds: ReadonlyMap<number, EditKind> = new Map([
@@ -113,7 +116,8 @@ export class MessageOperations {
 
   /**
    * Performs the operation of a message of content_type 9 to 12. A repeated transaction ID has no effect.
-   * @throws AppError invalid_parameter, user_not_found, group_not_found, member_required, conversation_not_found, message_not_found,
+   * @throws AppError invalid_parameter, user_not_found, group_not_found, member_required,
+   * conversation_not_found, message_not_found,
    *   no_permission, message_type_refused, message_too_large, recall_too_late, recall_disabled; user_deleted when the
    *   actor is deleted concurrently
    */
@@ -149,9 +153,10 @@ export class MessageOperations {
   }
 
   /**
-   * Recalls a message for all its readers; the sender within the app's window, owner and admins of a group those of members below
-   * them, an Admin token always.
-   * @throws AppError conversation_not_found, message_not_found, no_permission, recall_too_late, recall_disabled, group_not_found,
+   * Recalls a message for all its readers; the sender within the app's window, owner and admins of
+   * a group those of members below them, an Admin token always.
+   * @throws AppError conversation_not_found, message_not_found, no_permission, recall_too_late,
+   * recall_disabled, group_not_found,
    *   member_required; user_deleted when the caller is deleted concurrently
    */
   async recall(caller: RecallCaller, peerId: Int64, messageId: Int64): Promise<void> {
@@ -165,7 +170,10 @@ export class MessageOperations {
     )
   }
 
-  /** The system as actor, for messages in groups and broadcasts, which all readers share. @throws AppError invalid_parameter */
+  /**
+   * The system as actor, for messages in groups and broadcasts, which all readers share.
+   * @throws AppError invalid_parameter
+   */
   async #systemIn(appId: string, peerId: Int64, messageId: Int64): Promise<Int64> {
     const { database, finder, messageLog } = this.options
     const kind = await database.read((db) => finder.kindOf(db, appId, peerId))
@@ -180,8 +188,8 @@ export class MessageOperations {
   }
 
   /**
-   * Positions move in batches with those of other callers, so the transaction ID is stored afterwards. Until then a repeat finds the
-   * position moved and has no effect either.
+   * Positions move in batches with those of other callers, so the transaction ID is stored
+   * afterwards. Until then a repeat finds the position moved and has no effect either.
    */
   async #acknowledge(
     actor: Actor,
@@ -219,8 +227,9 @@ export class MessageOperations {
   }
 
   /**
-   * Locks the conversation first, as a send does, then finds the message. A deletion of the actor waits for the transaction or precedes
-   * it: a deletion locks open direct conversations before the user, and those of groups after the user.
+   * Locks the conversation first, as a send does, then finds the message. A deletion of the actor
+   * waits for the transaction or precedes it: a deletion locks open direct conversations before the
+   * user, and those of groups after the user.
    */
   async #lockForUpdate(
     tx: Tx,

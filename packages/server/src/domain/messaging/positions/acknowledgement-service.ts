@@ -60,7 +60,8 @@ export class AcknowledgementService {
   }
 
   /**
-   * Acknowledges a message to its sender, or in the conversation that holds it: receipts of group messages are sent to their senders.
+   * Acknowledges a message to its sender, or in the conversation that holds it: receipts of group
+   * messages are sent to their senders.
    * @throws as {@link acknowledge}
    */
   async acknowledgeReceipt(
@@ -79,8 +80,9 @@ export class AcknowledgementService {
   }
 
   /**
-   * Reads the broadcasts of peers up to a message that the user has sent to them, since sending reads the conversation (rule E5).
-   * A transient failure is left to the next message or acknowledgement.
+   * Reads the broadcasts of peers up to a message that the user has sent to them, since sending
+   * reads the conversation (rule E5). A transient failure is left to the next message or
+   * acknowledgement.
    */
   async readAnswered(user: UserKey, peerIds: readonly Int64[], messageId: number): Promise<void> {
     const { broadcastSenders, finder, positions } = this.options
@@ -98,7 +100,10 @@ export class AcknowledgementService {
     })
   }
 
-  /** Removed messages need no acknowledgement (rule E14). Their IDs cannot be told from IDs that were never given. */
+  /**
+   * Removed messages need no acknowledgement (rule E14). Their IDs cannot be told from IDs that
+   * were never given.
+   */
   async #isRemoved(user: UserKey, messageId: Int64, charge: ChargeRows): Promise<boolean> {
     const { database, lists } = this.options
     if (await this.#isAboveAll(user, messageId)) return false

@@ -46,7 +46,10 @@ export interface KnownReader extends Reader {
   readonly conversation: ReadableLog
 }
 
-/** The new position and the message there, which the event names; null = the end of the conversation and its last message. */
+/**
+ * The new position and the message there, which the event names; null = the end of the conversation
+ * and its last message.
+ */
 export type MoveTarget = { readonly seq: number; readonly messageId: number } | null
 
 /** A move of a position of a known reader. */
@@ -64,7 +67,10 @@ const positionEvents = {
 /** Moves per step of reading everything, so that sends do not wait long. */
 const movesPerStep = 100
 
-/** Moves read and delivered positions for all callers in batches (rules E5, E6). A move resolves when it is durable. */
+/**
+ * Moves read and delivered positions for all callers in batches (rules E5, E6). A move resolves
+ * when it is durable.
+ */
 export class PositionWriter {
   readonly #queue: BatchQueue<CallerMoves, boolean>
 
@@ -100,8 +106,9 @@ export class PositionWriter {
   }
 
   /**
-   * Moves a position forward and notifies the parties of a direct conversation; in a group the member's own devices and, where read_ack
-   * is on, the senders who requested receipts (groupMemberList); for broadcasts the own devices. Skips positions that are there already.
+   * Moves a position forward and notifies the parties of a direct conversation; in a group the
+   * member's own devices and, where read_ack is on, the senders who requested receipts
+   * (groupMemberList); for broadcasts the own devices. Skips positions that are there already.
    * @throws AppError unavailable when too many moves wait, storage_failed
    */
   async move(reader: KnownReader, position: ReceiptPosition, to: MoveTarget): Promise<void> {

@@ -23,8 +23,8 @@ export class ConversationListService {
   constructor(private readonly options: ConversationListServiceOptions) {}
 
   /**
-   * Lists conversations, most recent activity first. A walk over all pages has each conversation that there was at its first page,
-   * whatever is sent meanwhile.
+   * Lists conversations, most recent activity first. A walk over all pages has each conversation
+   * that there was at its first page, whatever is sent meanwhile.
    * @param page.cursor cursor of the page before; undefined or '' for the first page
    * @param page.limit clamped to 20
    * @returns the cursor of the next page, null on the last one

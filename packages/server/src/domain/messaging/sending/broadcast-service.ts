@@ -22,7 +22,10 @@ import { type SendingCaller, senderOf } from './sender.js'
 
 /** The lock that orders broadcasts with registrations and deletions of users. */
 export interface BroadcastOrder {
-  /** Locks the count of users. No other transaction adds or deletes users, or broadcasts, until this one ends. */
+  /**
+   * Locks the count of users. No other transaction adds or deletes users, or broadcasts, until this
+   * one ends.
+   */
   lock(tx: Tx, appId: string): Promise<{ readonly users: number; readonly lastBroadcastId: number }>
   /** Requires the lock. */
   noteBroadcast(tx: Tx, appId: string, messageId: number): Promise<void>
@@ -60,7 +63,10 @@ export class BroadcastService {
     return database.transaction((tx) => this.#store(tx, caller.appId, senderId, request))
   }
 
-  /** Locks in the order of all transactions: the sender, the count of users, the stream, the head of the outbox. */
+  /**
+   * Locks in the order of all transactions: the sender, the count of users, the stream, the head of
+   * the outbox.
+   */
   async #store(
     tx: Tx,
     appId: string,

@@ -1,4 +1,7 @@
-/** The messages of a batch by conversation, and the rows that follow from them. Loaded by the writer's thread too. */
+/**
+ * The messages of a batch by conversation, and the rows that follow from them. Loaded by the
+ * writer's thread too.
+ */
 import type { Int64 } from '@hermod/protocol'
 import { chunksOf } from '../../../lib/chunks.js'
 import { compare } from '../../../lib/compare.js'

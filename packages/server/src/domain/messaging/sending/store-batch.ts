@@ -75,10 +75,11 @@ import {
 } from './conversation-messages.js'
 
 /**
- * Stores a batch of sends: positions, messages, the positions that sending moves, and transaction IDs (rules E2 to E5).
+ * Stores a batch of sends: positions, messages, the positions that sending moves, and transaction
+ * IDs (rules E2 to E5).
  *
- * Earlier checks may be outdated: a batch with messages from or to deleted users ends in a {@link BatchRetry}, and the outbox refuses a
- * batch with IDs below the last broadcast.
+ * Earlier checks may be outdated: a batch with messages from or to deleted users ends in a
+ * {@link BatchRetry}, and the outbox refuses a batch with IDs below the last broadcast.
  */
 export const storeBatch: Procedure<Batch, StoredBatch, MessageIdSource> = {
   module: import.meta.url,
@@ -123,7 +124,10 @@ export const storeBatch: Procedure<Batch, StoredBatch, MessageIdSource> = {
   },
 }
 
-/** Takes the next positions of the conversations. @returns the new ends by key; closed conversations have none */
+/**
+ * Takes the next positions of the conversations.
+ * @returns the new ends by key; closed conversations have none
+ */
 async function takePositions(
   context: ProcedureContext,
   conversations: readonly ConversationMessages[],
@@ -199,9 +203,9 @@ function renumber(
 /**
  * Inserts the readers of begun conversations and moves the positions of senders in groups.
  *
- * The deletion of a user closes the open conversations and ends the memberships. The statements here wait for it and show its result,
- * so users are looked up only where no such row exists: parties of new conversations, senders who are no members any more, and
- * notifications in groups.
+ * The deletion of a user closes the open conversations and ends the memberships. The statements
+ * here wait for it and show its result, so users are looked up only where no such row exists:
+ * parties of new conversations, senders who are no members any more, and notifications in groups.
  * @returns messages with a deleted sender or receiver
  */
 async function updateReaders(

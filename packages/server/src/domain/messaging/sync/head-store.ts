@@ -101,8 +101,8 @@ export class HeadStore {
   }
 
   /**
-   * Lists the peers and groups of a user, those with the newest message first. Groups and conversations without messages, and those that
-   * the user has deleted, are listed too.
+   * Lists the peers and groups of a user, those with the newest message first. Groups and
+   * conversations without messages, and those that the user has deleted, are listed too.
    * @param page.after the place of the last one of the page before
    */
   async list(

@@ -38,7 +38,10 @@ const findMembers: BulkSelect = {
 export class MessageReceiptService {
   constructor(private readonly options: MessageReceiptServiceOptions) {}
 
-  /** @throws AppError group_not_found, member_required, message_not_found; no_permission when another user has sent the message */
+  /**
+   * @throws AppError group_not_found, member_required, message_not_found; no_permission when
+   * another user has sent the message
+   */
   async list(
     { appId, userId }: UserKey,
     groupId: Int64,

@@ -96,7 +96,10 @@ interface PagedLog {
   readonly wanted: Wanted
 }
 
-/** The content of a head: all changes above a number, the newest messages, or nothing because the log has no new changes. */
+/**
+ * The content of a head: all changes above a number, the newest messages, or nothing because the
+ * log has no new changes.
+ */
 type Wanted = number | 'newest' | 'unchanged'
 
 interface ListCursor extends ListPlace {
@@ -148,7 +151,10 @@ export class SyncService {
     )
   }
 
-  /** Tests whether the rows after a place are stored and few, and the place is known to be one of this history. */
+  /**
+   * Tests whether the rows after a place are stored and few, and the place is known to be one of
+   * this history.
+   */
   #canWalk(appId: string, { position }: Place, { head, timeAtPlace, hasNext }: History): boolean {
     if (position === head.position) return true
     const isKnown = position === 0 || timeAtPlace !== null
