@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, it, vi } from 'vitest'
 import { KeyedSlots } from '../concurrency/slots.js'
 import { parseAddressRange } from './address.js'
@@ -449,6 +451,22 @@ describe('a connection', () => {
     await using place = await loopback(answer)
     await expect(place.post()).rejects.toThrow()
     expect(requests()).toEqual([1])
+  })
+
+  it('a request without an answer ends at its time limit, whatever garbage is collected', async () => {
+    await using place = await loopback(() => {})
+    setFlagsFromString('--expose-gc')
+    const collect: () => void = runInNewContext('gc')
+    let failure = ''
+    const { signal } = new AbortController()
+    place.post({ timeoutMs: 300, signal }).catch(({ name }) => (failure = name))
+    await vi.waitFor(
+      () => {
+        collect()
+        expect(failure).toBe('TimeoutError')
+      },
+      { timeout: 3_000 },
+    )
   })
 
   it('an answer with more than 10 interim responses is given up', async () => {

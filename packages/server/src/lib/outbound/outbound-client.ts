@@ -85,12 +85,18 @@ export class OutboundClient {
     const { headers, body } = request
     const url = checkedUrl(request.url)
     this.#checkLiteral(literalOf(url))
-    const time = AbortSignal.timeout(timeoutMs)
-    const signal = request.signal ? AbortSignal.any([time, request.signal]) : time
+    // A signal of AbortSignal.timeout may be collected as garbage while AbortSignal.any waits for it.
+    const late = new AbortController()
+    const timer = setTimeout(() => late.abort(new DOMException('late', 'TimeoutError')), timeoutMs)
+    const signal = request.signal ? AbortSignal.any([late.signal, request.signal]) : late.signal
     const sent = { path: url.pathname + url.search, headers, body, signal }
-    if (this.#proxy === null) return this.#postDirectly(url, share, sent)
-    const { origin } = url
-    return (await read(await this.#proxy.request({ ...sent, origin, method: 'POST' }))).answer
+    try {
+      if (this.#proxy === null) return await this.#postDirectly(url, share, sent)
+      const { origin } = url
+      return (await read(await this.#proxy.request({ ...sent, origin, method: 'POST' }))).answer
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   /** Servers close idle connections at any moment: then the request is repeated on a new one. */
