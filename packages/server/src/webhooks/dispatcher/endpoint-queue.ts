@@ -1,29 +1,27 @@
 import { type LoggedEvent, sizeOf } from '../../domain/events/logged-event.js'
-import { type EndpointHealth, newHealth } from '../../domain/webhooks/endpoints/endpoint-model.js'
+import type { EndpointHealth } from '../../domain/webhooks/endpoints/endpoint-model.js'
 import {
   type EventPosition,
   type FailedAttempt,
   forced,
   joined,
   maxWaiting,
-  type RetryAfter,
   replayed,
   rowsForReplay,
   type WaitingEvent,
   waitingEvent,
 } from '../../domain/webhooks/waiting/waiting-event.js'
 import type { SendResult } from '../../domain/webhooks/webhook-sender.js'
-import { OrderedQueues, type Load, type ReplayedRange } from './ordered-queues.js'
-import type { MemoryBudget } from './memory-budget.js'
 import {
-  askedPause,
-  endpointDelay,
-  eventDelay,
-  failureGapMs,
-  maxFailingMs,
-  maxRefusals,
-  type Random,
-} from './retry-rules.js'
+  afterRequest,
+  type HealthState,
+  isDown,
+  requestBounds,
+  startingHealth,
+} from './endpoint-health.js'
+import type { MemoryBudget } from './memory-budget.js'
+import { type Load, OrderedQueues, type ReplayedRange } from './ordered-queues.js'
+import { askedPause, eventDelay, maxRefusals, type Random } from './retry-rules.js'
 
 /** Stored state of an endpoint when its queue starts. */
 export interface QueueState {
@@ -84,12 +82,10 @@ const maxBytes = 8 * 1024 * 1024
 const maxRequestBytes = 1024 * 1024
 /** Pause after a failure of the database. */
 const pauseMs = 1_000
-/** Keys whose requests must fail in a row before the endpoint counts as down, if so many are active. */
-const failingKeys = 3
 
 /**
- * Delivers the events of one endpoint in the order of their keys. It decides what is sent when, what
- * waits in the database, and when the endpoint is down.
+ * Delivers the events of one endpoint in the order of their keys. It decides what is sent when, and
+ * what waits in the database.
  */
 export class EndpointQueue {
   readonly #queues = new OrderedQueues()
@@ -100,18 +96,11 @@ export class EndpointQueue {
   /** Events after the position that need nothing more. */
   readonly #handled = new Map<string, EventPosition>()
   #pruneAt = maxEvents
-  #joining: LoggedEvent[] = []
-  /** Keys of the joining events, those that are being stored included, with their numbers. */
-  readonly #joiningKeys = new Map<string, number>()
   #isJoining = false
   #readTo: number
   #inFlight = 0
   /** Events in flight or being stored, each of which may become a waiting one. */
   #reserved = 0
-  /** The last pause of all keys that the receiver asked for. */
-  #retryAfter: RetryAfter | undefined
-  /** First keys of the requests that have failed since the last answer. */
-  readonly #failing = new Set<string>()
   #isFull = false
   /** A full queue takes events again when it has at most so many. */
   #resumeAt = lowWater
@@ -122,21 +111,21 @@ export class EndpointQueue {
   readonly #work = new Set<Promise<void>>()
   /** Grows whenever the events in memory are forgotten. */
   #generation = 0
-  #health: EndpointHealth
+  #health: HealthState
 
   constructor(
     { position, health, waiting, dead }: QueueState,
     private readonly options: QueueOptions,
   ) {
     this.#readTo = position
-    this.#health = health
+    this.#health = startingHealth(health)
     for (const event of waiting) this.#queues.wait(event)
     for (const place of [...waiting, ...dead])
       if (place.position > position) this.#handled.set(idOf(place), place)
   }
 
   get health(): EndpointHealth {
-    return this.#health
+    return this.#health.stored
   }
 
   /** Position up to which every event is delivered, waits in the database, or is dead. */
@@ -167,7 +156,7 @@ export class EndpointQueue {
 
   /** Tests whether the queue takes more events now. */
   get wantsEvents(): boolean {
-    const isOverfull = this.#room <= this.#joining.length
+    const isOverfull = this.#room <= this.#queues.joining
     return !(this.#isEnding || this.#isAtRest || this.#isFull || isOverfull)
   }
 
@@ -178,7 +167,7 @@ export class EndpointQueue {
 
   /** Tests whether there is nothing to do without new events. */
   get isIdle(): boolean {
-    return this.#queues.size === 0 && this.#inFlight === 0 && this.#health.failures === 0
+    return this.#queues.size === 0 && this.#inFlight === 0 && this.health.failures === 0
   }
 
   /**
@@ -191,8 +180,7 @@ export class EndpointQueue {
       if (this.#handled.has(idOf(event))) continue
       this.#outstanding.set(idOf(event), event)
       this.#hold(sizeOf(event))
-      if (this.#queues.isBlocked(event.key) || this.#joiningKeys.has(event.key)) this.#join([event])
-      else this.#queues.push(event)
+      this.#queues.push(event)
     }
     this.#readTo = readTo
     // The receiver knows what is missing before it gets anything that follows.
@@ -241,30 +229,17 @@ export class EndpointQueue {
 
   /** Tests whether the endpoint is down, or the database has failed a moment ago. */
   get #isAtRest(): boolean {
-    return this.#isDown || this.#pausedUntil > this.options.now()
-  }
-
-  get #isDown(): boolean {
-    return this.#health.retryAt > this.options.now()
-  }
-
-  /**
-   * Tests whether the endpoint has not answered since a back-off; a few requests then show whether
-   * it is up.
-   */
-  get #isProbing(): boolean {
-    return this.#health.failures > 0
+    const now = this.options.now()
+    return isDown(this.health, now) || this.#pausedUntil > now
   }
 
   #run(): void {
-    if (this.#joining.length > 0 && !this.#isJoining && this.#room > 0)
+    if (this.#queues.joining > 0 && !this.#isJoining && this.#room > 0)
       this.#track(this.#storeJoining())
-    const { concurrency, batchSize } = this.options
-    const limit = this.#isProbing ? Math.min(failingKeys, concurrency) : concurrency
-    const size = this.#isProbing ? 1 : batchSize
-    while (!this.#isEnding && !this.#isAtRest && this.#inFlight < limit) {
+    const bounds = requestBounds(this.health, this.options)
+    while (!this.#isEnding && !this.#isAtRest && this.#inFlight < bounds.requests) {
       // Each event of the request may have to wait.
-      const events = Math.min(size, Math.max(this.#room, 0))
+      const events = Math.min(bounds.events, Math.max(this.#room, 0))
       const load = this.#queues.take({ events, bytes: maxRequestBytes })
       if (load === null) return
       this.#inFlight++
@@ -302,7 +277,7 @@ export class EndpointQueue {
     const { result } = sent
     // The events of an older request are read again.
     const isOld = generation !== this.#generation
-    const isUp = isOld || this.#note(result, events[0]?.key ?? '')
+    const isUp = isOld || this.#count(result, events[0]?.key ?? '')
     if (isOld || !isUp || outcome === 'delivered')
       return this.options.sent(sent, outcome === 'delivered' ? 0 : this.#nextTryAt)
     if (events.length > 1 && (outcome === 'refused' || result.retryAfterMs === null)) {
@@ -334,7 +309,7 @@ export class EndpointQueue {
     }
     for (const event of events) {
       this.#handle(event)
-      if (!attempt.isDead) this.#join(this.#queues.wait(waitingEvent(event, attempt)))
+      if (!attempt.isDead) this.#queues.wait(waitingEvent(event, attempt))
     }
   }
 
@@ -342,7 +317,7 @@ export class EndpointQueue {
     const event = await this.options.read(waiting)
     const sent = event === null ? null : await this.options.send([event], waiting.attempts + 1)
     if (this.#isStopped) return
-    const isUp = sent === null || this.#note(sent.result, waiting.key)
+    const isUp = sent === null || this.#count(sent.result, waiting.key)
     if (sent === null || sent.result.outcome === 'delivered') {
       if (sent !== null) this.options.sent(sent, 0)
       await this.options.remove(waiting)
@@ -354,56 +329,26 @@ export class EndpointQueue {
     this.options.sent(sent, attempt.nextAt)
     await this.options.update(waiting, attempt)
     this.#queues.stopWaiting(waiting)
-    if (!attempt.isDead) this.#join(this.#queues.wait(waitingEvent(waiting, attempt)))
+    if (!attempt.isDead) this.#queues.wait(waitingEvent(waiting, attempt))
   }
 
   /** The end of the back-off; 0 for an endpoint that is disabled. */
   get #nextTryAt(): number {
-    return this.#isStopped ? 0 : this.#health.retryAt
+    return this.#isStopped ? 0 : this.health.retryAt
   }
 
-  /** Notes a result. @returns false when it makes the endpoint down or disabled */
-  #note(result: SendResult, key: string): boolean {
-    const now = this.options.now()
-    if (result.outcome === 'delivered') {
-      this.#failing.clear()
-      this.#retryAfter = undefined
-      this.#health = { ...newHealth, lastSuccessAt: now }
-      return true
+  /** Counts a result. @returns false when it makes the endpoint down or disabled */
+  #count(result: SendResult, key: string): boolean {
+    const { now, random } = this.options
+    const change = { result, key, active: this.#queues.active, now: now(), random }
+    const { state, verdict } = afterRequest(this.#health, change)
+    this.#health = state
+    if (verdict === 'down') this.#forget()
+    if (verdict === 'gone' || verdict === 'failing') {
+      this.stop()
+      this.options.disable(verdict)
     }
-    const { lastFailureAt } = this.#health
-    const isFirst = lastFailureAt === 0 || now - lastFailureAt > failureGapMs
-    const failingSince = isFirst ? now : this.#health.failingSince
-    this.#health = { ...this.#health, failingSince, lastFailureAt: now }
-    if (result.outcome === 'gone') return this.#disable('gone')
-    if (now - failingSince >= maxFailingMs) return this.#disable('failing')
-    if (result.outcome === 'refused') {
-      this.#failing.clear()
-      this.#retryAfter = undefined
-      this.#health = { ...this.#health, failures: 0, retryAt: 0 }
-      return true
-    }
-    this.#failing.add(key)
-    // A pause that is asked for few keys holds these, so that events of other keys are still tried.
-    const { retryAfterMs } = result
-    const keys = retryAfterMs === null ? this.#queues.active : failingKeys
-    const isDown = this.#failing.size >= Math.min(failingKeys, keys)
-    if (isDown) this.#goDown(now, retryAfterMs)
-    return !isDown
-  }
-
-  #goDown(now: number, retryAfterMs: number | null): void {
-    // Requests that were sent before it was down tell nothing new.
-    if (this.#isDown) return
-    const failures = retryAfterMs === null ? this.#health.failures + 1 : this.#health.failures || 1
-    const isDoubtful = this.#failing.size < failingKeys
-    const delay = endpointDelay(failures, { isDoubtful, random: this.options.random })
-    this.#retryAfter =
-      retryAfterMs === null ? undefined : askedPause(retryAfterMs, this.#retryAfter)
-    const retryAt = now + (this.#retryAfter?.pauseMs ?? delay)
-    this.#health = { ...this.#health, failures, retryAt }
-    this.#failing.clear()
-    this.#forget()
+    return verdict === 'up'
   }
 
   /** The database failed, which says nothing about the endpoint. */
@@ -419,8 +364,6 @@ export class EndpointQueue {
     this.#readTo = this.position
     this.#outstanding.clear()
     this.#hold(-this.#bytes)
-    this.#countJoining(this.#joining, -1)
-    this.#joining = []
     this.#queues.clear()
     this.#isFull = false
   }
@@ -429,12 +372,6 @@ export class EndpointQueue {
     if (this.#isStopped) return
     this.#bytes += bytes
     this.options.budget.hold(bytes)
-  }
-
-  #disable(reason: 'gone' | 'failing'): false {
-    this.stop()
-    this.options.disable(reason)
-    return false
   }
 
   /** @param before the event before the attempt */
@@ -479,24 +416,11 @@ export class EndpointQueue {
     this.#pruneAt = Math.max(maxEvents, 2 * this.#handled.size)
   }
 
-  #join(events: readonly LoggedEvent[]): void {
-    this.#joining.push(...events)
-    this.#countJoining(events, 1)
-  }
-
-  #countJoining(events: readonly LoggedEvent[], change: 1 | -1): void {
-    for (const { key } of events) {
-      const count = (this.#joiningKeys.get(key) ?? 0) + change
-      if (count === 0) this.#joiningKeys.delete(key)
-      else this.#joiningKeys.set(key, count)
-    }
-  }
-
   /** Stores events whose keys are blocked, a part at a time. */
   async #storeJoining(): Promise<void> {
     if (this.#isStopped) return
     this.#isJoining = true
-    const events = this.#joining.splice(0, Math.min(lowWater, this.#room))
+    const events = this.#queues.takeJoining(Math.min(lowWater, this.#room))
     try {
       await this.#keepWaiting(events, joined)
     } catch (error) {
@@ -504,7 +428,7 @@ export class EndpointQueue {
       return
     } finally {
       this.#isJoining = false
-      this.#countJoining(events, -1)
+      this.#queues.endJoining(events)
     }
     this.#run()
   }

@@ -46,6 +46,10 @@ export class OrderedQueues {
   readonly #resting = new Set<string>()
   /** Keys of free queues with a first event that waits for the replay. */
   readonly #held = new Set<string>()
+  /** Events that have to be stored behind others of their key, in order. */
+  #joining: LoggedEvent[] = []
+  /** Keys of the joining events, those that are being stored included, with their numbers. */
+  readonly #joiningKeys = new Map<string, number>()
   #replay: ReplayedRange | null = null
   #waiting = 0
 
@@ -64,6 +68,11 @@ export class OrderedQueues {
     return this.#waiting
   }
 
+  /** Number of events that have to be stored, and are not yet. */
+  get joining(): number {
+    return this.#joining.length
+  }
+
   /** Tests whether a replay is not over. */
   get isReplaying(): boolean {
     return this.#replay !== null
@@ -75,19 +84,20 @@ export class OrderedQueues {
     for (const key of this.#queues.keys()) this.#update(key)
   }
 
-  /** Tests whether events of the key wait in the database. */
+  /** Tests whether events of the key wait in the database, or are being stored there. */
   isBlocked(key: string): boolean {
-    return (this.#queues.get(key)?.waiting.length ?? 0) > 0
+    return (this.#queues.get(key)?.waiting.length ?? 0) > 0 || this.#joiningKeys.has(key)
   }
 
-  /** Appends an event to its queue, which is not blocked. */
+  /** Appends an event to its queue, or to the joining ones if its key is blocked. */
   push(event: LoggedEvent): void {
-    this.#queueOf(event.key).ready.push(event)
+    if (this.isBlocked(event.key)) this.#join([event])
+    else this.#queueOf(event.key).ready.push(event)
     this.#update(event.key)
   }
 
-  /** Adds an event that waits in the database. @returns events of the key that have to join it */
-  wait(waiting: WaitingEvent): LoggedEvent[] {
+  /** Adds an event that waits in the database. Events of its key in memory have to join it. */
+  wait(waiting: WaitingEvent): void {
     const { key } = waiting
     const queue = this.#queueOf(key)
     const after = queue.waiting.findLastIndex((each) => comparePositions(each, waiting) < 0)
@@ -99,9 +109,18 @@ export class OrderedQueues {
       this.#waiting++
     }
     queue.alone = 0
-    const joining = queue.ready.splice(0)
+    this.#join(queue.ready.splice(0))
     this.#update(key)
-    return joining
+  }
+
+  /** Takes events to store. Their keys are blocked until {@link endJoining}. */
+  takeJoining(max: number): LoggedEvent[] {
+    return this.#joining.splice(0, max)
+  }
+
+  /** Frees the keys of events that were taken to be stored. */
+  endJoining(events: readonly LoggedEvent[]): void {
+    this.#countJoining(events, -1)
   }
 
   /** Removes an event that waited: it is delivered, dead or gone. */
@@ -181,10 +200,25 @@ export class OrderedQueues {
 
   /** Forgets the events in memory; those in the database stay. */
   clear(): void {
+    this.#countJoining(this.#joining, -1)
+    this.#joining = []
     for (const [key, queue] of this.#queues) {
       queue.ready.length = 0
       queue.alone = 0
       this.#update(key)
+    }
+  }
+
+  #join(events: readonly LoggedEvent[]): void {
+    this.#joining.push(...events)
+    this.#countJoining(events, 1)
+  }
+
+  #countJoining(events: readonly LoggedEvent[], change: 1 | -1): void {
+    for (const { key } of events) {
+      const count = (this.#joiningKeys.get(key) ?? 0) + change
+      if (count === 0) this.#joiningKeys.delete(key)
+      else this.#joiningKeys.set(key, count)
     }
   }
 
