@@ -47,13 +47,14 @@ const tests = {
     'commands/commands-user',
   ],
   'domain/messaging/conversations/': [
-    'messaging/messages',
+    'messaging/conversation-list',
     'messaging/pins',
     'messaging/conversation-model',
     'messaging/broadcasts',
   ],
   'domain/messaging/log/': [
     'messaging/messages',
+    'messaging/history',
     'messaging/changes',
     'messaging/edits',
     'groups/group-messages',
@@ -61,6 +62,7 @@ const tests = {
   ],
   'domain/messaging/model/message-model': [
     'messaging/messages',
+    'messaging/message-contents',
     'messaging/edits',
     'groups/group-messages',
     'background/nodes',
@@ -68,6 +70,7 @@ const tests = {
   'domain/messaging/log/stored-messages': ['push/message-push', 'background/outbox'],
   'domain/messaging/positions/': [
     'messaging/acknowledgements',
+    'messaging/read-marks',
     'messaging/conversation-model',
     'messaging/broadcasts',
     'groups/group-messages',
@@ -88,13 +91,16 @@ const tests = {
     'messaging/broadcasts',
   ],
   'domain/messaging/reading/': [
-    'messaging/messages',
+    'messaging/history',
+    'messaging/read-marks',
     'messaging/changes',
     'messaging/conversation-model',
     'background/nodes',
   ],
   'domain/messaging/sending/': [
     'messaging/messages',
+    'messaging/message-contents',
+    'messaging/transaction-ids',
     'messaging/send-batches',
     'groups/group-messages',
     'messaging/broadcasts',

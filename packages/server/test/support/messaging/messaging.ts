@@ -1,6 +1,7 @@
 /** How tests send, and how they read everything back. */
 import type { ConversationEntry, Message, MessagePage } from '@hermod/protocol'
-import type { Api, Json } from '@hermod/testkit'
+import type { Answer, Api, Json, Session } from '@hermod/testkit'
+import type { Tuple } from '../contacts.js'
 import type { TestServer, Watched } from '../watched-server.js'
 
 /** What a send may say beside its targets and its content. */
@@ -25,6 +26,19 @@ export async function aDeletedUser({ api, sql, server }: Watched): Promise<numbe
   await sql.run(`update user_counts set users = users - 1 where app_id = '${server.appId}'`)
   return id
 }
+
+/** New users, who call by user token. */
+export function sessions<Count extends number>(
+  { api }: Pick<TestServer, 'api'>,
+  count: Count,
+): Promise<Tuple<Session, Count>> {
+  const all = Array.from({ length: count }, () => api.newSession())
+  return Promise.all(all) as Promise<Tuple<Session, Count>>
+}
+
+/** Sends what the test wrote by hand. */
+export const send = (api: Api, body: object): Promise<Answer<Json>> =>
+  api.call('POST', '/message/send', { body })
 
 /** The body of a send of a text to users. */
 export function textTo(
@@ -97,6 +111,11 @@ export async function history(
 /** Newest first. */
 export async function contents(api: Api, peer: number): Promise<string[]> {
   return (await history(api, peer)).map(({ content }) => content)
+}
+
+/** Of all messages of a conversation, newest first. */
+export async function statuses(api: Api, peer: number): Promise<string[]> {
+  return (await history(api, peer)).map(({ status }) => status)
 }
 
 /** All pages of the list, most recent activity first. */
