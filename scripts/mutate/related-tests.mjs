@@ -189,8 +189,21 @@ const tests = {
   'db/dialect/sqlite-checkpointer': ['database/checkpoints'],
   'db/migrations/': ['database/schema', 'service/lifecycle'],
   'http/routes/receipts': ['push/gateways/push-receipts', 'push/gateways/push-receipts-api'],
-  'edge/': ['service/http', 'service/limits', 'service/lifecycle', 'files/file-answers'],
-  'http/': ['service/http', 'service/limits', 'service/lifecycle'],
+  'edge/': [
+    'service/http',
+    'service/http-settings',
+    'service/limits',
+    'service/lifecycle',
+    'files/file-answers',
+  ],
+  'http/': [
+    'service/http',
+    'service/http-parameters',
+    'service/http-pages',
+    'service/http-settings',
+    'service/limits',
+    'service/lifecycle',
+  ],
 }
 
 /** Tests that need PostgreSQL. */

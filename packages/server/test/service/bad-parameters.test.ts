@@ -1,7 +1,7 @@
 /**
  * Every parameter of every operation: the refusal names each bad one (rules A4, B2, B3). In the
- * pipeline alone: the handler is never reached, so nothing is left behind. http.test.ts has the
- * same over HTTP with a few operations.
+ * pipeline alone: the handler is never reached, so nothing is left behind. http-parameters.test.ts
+ * has the same over HTTP with a few operations.
  */
 import { type Operation, operations } from '@hermod/protocol'
 import { expect, it } from 'vitest'

@@ -62,6 +62,7 @@ export class InProcessServer implements Watched, AsyncDisposable {
   readonly #log: string[] = []
   #running: RunningServer | undefined
   #api: Api | undefined
+  #http: Api | undefined
   #sql: Sql | undefined
   #place: DataPlace | undefined
 
@@ -97,6 +98,11 @@ export class InProcessServer implements Watched, AsyncDisposable {
   /** Calls without a token. Operations run without HTTP; files and pages come over HTTP. */
   get api(): Api {
     return present(this.#api)
+  }
+
+  /** Calls over HTTP, without a token. */
+  get http(): Api {
+    return present(this.#http)
   }
 
   get sql(): Sql {
@@ -152,7 +158,9 @@ export class InProcessServer implements Watched, AsyncDisposable {
     this.#parts.push(this.#sql, tokens)
     const issueToken = tokens.issue.bind(tokens)
     const exchange = (request: ApiRequest) => this.#exchange(request)
-    this.#api = new Api({ url, appId, adminToken, operatorToken, issueToken, exchange })
+    const options = { url, appId, adminToken, operatorToken, issueToken }
+    this.#http = new Api(options)
+    this.#api = new Api({ ...options, exchange })
   }
 
   async #run(port: string): Promise<RunningServer> {
@@ -217,6 +225,7 @@ export class InProcessServer implements Watched, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#api?.close()
+    this.#http?.close()
     await this.stop()
     for (const part of this.#parts.splice(0).reverse()) await part[Symbol.asyncDispose]()
     this.#folder[Symbol.dispose]()
