@@ -14,8 +14,11 @@ const ports = [
   'bus/bus',
   'media/media',
   'outbox/consumer',
+  'push/certificate',
   'push/core-channel',
-  'push/sender',
+  'push/notification',
+  'push/outcomes',
+  'push/port',
 ].map((port) => `server/src/${port}.ts`)
 
 const declaration =

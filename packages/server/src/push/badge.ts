@@ -1,4 +1,4 @@
-import type { BadgeChange } from './sender.js'
+import type { BadgeChange } from './notification.js'
 
 /**
  * Parses the field `badge` of a push: a number sets the badge, a number after + adds to it, an

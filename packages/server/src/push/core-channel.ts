@@ -1,6 +1,6 @@
 /** The port of the service's own channel, which reaches devices that are connected to it. */
 import type { Int64 } from '@hermod/protocol'
-import type { PushNotification } from './sender.js'
+import type { PushNotification } from './notification.js'
 
 /** A connected device of a user. */
 export interface ConnectedDevice {

@@ -2,7 +2,7 @@ import type { TransientEvent } from '@hermod/protocol/events'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { SessionRegistry } from '../sessions/registry.js'
 import type { Session } from '../sessions/session.js'
-import type { PushNotification } from './sender.js'
+import type { PushNotification } from './notification.js'
 import { SessionChannel } from './session-channel.js'
 
 const appId = 'shop'

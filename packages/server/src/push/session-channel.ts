@@ -3,7 +3,7 @@ import type { TransientDelivery } from '../delivery/transient-delivery.js'
 import { compare } from '../lib/compare.js'
 import { type DeviceSession, hasDevice, type SessionRegistry } from '../sessions/registry.js'
 import type { ConnectedDevice, CoreChannel, ProbedDevice } from './core-channel.js'
-import type { PushNotification } from './sender.js'
+import type { PushNotification } from './notification.js'
 
 interface SessionChannelOptions {
   readonly sessions: Pick<SessionRegistry, 'isOnline' | 'ofDevice' | 'ofUser' | 'users'>

@@ -3,11 +3,11 @@ import type { PushProviders } from '../../push/providers/providers.js'
 import type {
   CertificateInspection,
   GatewayCertificate,
-  PushOutcome,
-  PushSender,
   SendLimits,
   VendorChannel,
-} from '../../push/sender.js'
+} from '../../push/certificate.js'
+import type { PushOutcome } from '../../push/outcomes.js'
+import type { PushSender } from '../../push/port.js'
 
 type ProvidersModule = typeof import('../../push/providers/providers.js')
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { PushCertificateEntry } from '../../domain/push/certificates/certificate-model.js'
 import type { Logger } from '../../observability/log.js'
 import type { Metrics } from '../../observability/metrics.js'
-import type { PushOutcome } from '../../push/sender.js'
+import type { PushOutcome } from '../../push/outcomes.js'
 import { outcomeObserver } from './push-outcomes.js'
 
 /** Returns the log lines about outcomes of one certificate. */

@@ -4,7 +4,7 @@ import { boundedCache } from '../../lib/limits/bounded-cache.js'
 import { LineLimit } from '../../observability/line-limit.js'
 import type { Logger } from '../../observability/log.js'
 import type { Metrics } from '../../observability/metrics.js'
-import type { OutcomeAlarm, PushOutcome } from '../../push/sender.js'
+import type { OutcomeAlarm, PushOutcome } from '../../push/outcomes.js'
 
 const lineEveryMs = 60_000
 const maxLimits = 10_000

@@ -1,6 +1,6 @@
 /** What the answers of the gateways come to, on the words of their documents. */
 import { describe, expect, it } from 'vitest'
-import type { MessageClass, PushOutcome } from '../sender.js'
+import type { MessageClass, PushOutcome } from '../outcomes.js'
 import { cloudOutcome } from './cloud-gw/answers.js'
 import { iosOutcome } from './ios-gw/answers.js'
 import type { GatewayAnswer } from './runtime/transport.js'

@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '../../lib/clock.js'
-import type { CertificateInspector, PushSender, VendorChannel } from '../sender.js'
+import type { VendorChannel } from '../certificate.js'
+import type { CertificateInspector, PushSender } from '../port.js'
 import { cloudProtocol } from './cloud-gw/protocol.js'
 import type { ConnectionCare } from './ios-gw/connection.js'
 import { iosProtocol } from './ios-gw/protocol.js'

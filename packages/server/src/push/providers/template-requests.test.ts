@@ -1,7 +1,8 @@
 /** The requests of private messages with templates: vendor_o and vendor_x. */
 import { resolve } from 'node:path'
 import { expect, it } from 'vitest'
-import type { GatewayCertificate, PushNotification } from '../sender.js'
+import type { GatewayCertificate } from '../certificate.js'
+import type { PushNotification } from '../notification.js'
 import { ContentNotes } from './content/content-notes.js'
 import { withCertificateDefaults } from './content/options.js'
 import { probeNotification } from './runtime/probe.js'

@@ -1,6 +1,7 @@
 /** The place of the members of `ext` in the messages of each channel, for the trace. */
 import type { PushChannel } from '@hermod/protocol'
-import type { GatewayCertificate, PushNotification } from '../sender.js'
+import type { GatewayCertificate } from '../certificate.js'
+import type { PushNotification } from '../notification.js'
 
 const places: Readonly<Record<PushChannel, string>> = {
   core: 'ext of the event',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { InvalidToken, PushOutcome } from '../sender.js'
+import type { InvalidToken, PushOutcome } from '../outcomes.js'
 import { MassPruneGuard } from './mass-prune.js'
 
 const hourMs = 3_600_000

@@ -1,7 +1,7 @@
 /** Prevents a wrong package, environment or project from ending every token of an app. */
 import type { Int64 } from '@hermod/protocol'
 import { boundedCache } from '../../lib/limits/bounded-cache.js'
-import type { PushOutcome } from '../sender.js'
+import type { PushOutcome } from '../outcomes.js'
 
 interface CertificateHistory {
   /** Time of the certificate's last accepted message, milliseconds since 1970; null: never. */

@@ -1,5 +1,5 @@
 /** Addresses to which gateways send receipts. */
-import type { VendorChannel } from '../sender.js'
+import type { VendorChannel } from '../certificate.js'
 
 /** Inputs of {@link receiptProblem}: the set-up of the receipts of one certificate. */
 export interface ReceiptSetUp {

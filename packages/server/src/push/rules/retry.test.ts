@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { PushOutcome, QuotaScope } from '../sender.js'
+import type { PushOutcome, QuotaScope } from '../outcomes.js'
 import {
   type Attempt,
   certificatePauses,

@@ -2,7 +2,8 @@
 import { quotaEnd } from '../../lib/china-time.js'
 import { dayMs } from '../../lib/clock.js'
 import type { ReceiptKind } from '../receipts/receipt.js'
-import type { PushOutcome, QuotaPauses, VendorChannel } from '../sender.js'
+import type { VendorChannel } from '../certificate.js'
+import type { PushOutcome, QuotaPauses } from '../outcomes.js'
 
 /** Earlier tries of a delivery on its present channel. */
 export interface Tries {

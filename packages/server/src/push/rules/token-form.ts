@@ -1,5 +1,5 @@
 /** The form of device tokens. Loaded by the writer's thread too. */
-import type { VendorChannel } from '../sender.js'
+import type { VendorChannel } from '../certificate.js'
 
 /**
  * ios_gw takes the token in the path of a request; the others take it within a text, some with

@@ -9,7 +9,7 @@ import type { Tx } from '../../../dist/db/database.js'
 import { CertificateExpiry } from '../../../dist/domain/push/certificates/certificate-expiry.js'
 import { CertificateStore } from '../../../dist/domain/push/certificates/certificate-store.js'
 import { createLog } from '../../../dist/observability/log.js'
-import type { QuotaPauses } from '../../../dist/push/sender.js'
+import type { QuotaPauses } from '../../../dist/push/outcomes.js'
 
 const dayMs = 86_400_000
 const publicUrl = 'https://chat.example.org/im'

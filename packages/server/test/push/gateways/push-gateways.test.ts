@@ -10,14 +10,9 @@ import {
 } from '@hermod/push-simulator'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createProviders, type ProvidersOptions } from '../../../dist/push/providers/providers.js'
-import type {
-  GatewayCertificate,
-  PushNotification,
-  PushOutcome,
-  PushOutcomeKind,
-  QuotaPauses,
-  VendorChannel,
-} from '../../../dist/push/sender.js'
+import type { GatewayCertificate, VendorChannel } from '../../../dist/push/certificate.js'
+import type { PushNotification } from '../../../dist/push/notification.js'
+import type { PushOutcome, PushOutcomeKind, QuotaPauses } from '../../../dist/push/outcomes.js'
 import { aNotification, targetsOf } from '../../support/push/push.js'
 
 let simulator: PushSimulator

@@ -9,7 +9,8 @@ import {
 import { waitFor } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
 import { createProviders } from '../../../dist/push/providers/providers.js'
-import type { ApnsTokenType, GatewayCertificate, PushOutcome } from '../../../dist/push/sender.js'
+import type { ApnsTokenType, GatewayCertificate } from '../../../dist/push/certificate.js'
+import type { PushOutcome } from '../../../dist/push/outcomes.js'
 import { GoAwayServer } from '../../support/http2-frames.js'
 import { aNotification, SilencingProxy, targetsOf } from '../../support/push/push.js'
 

@@ -1,7 +1,7 @@
 /** The channel to connected devices, which the test connects. */
 import type { Session } from '@hermod/testkit'
 import type { ConnectedDevice, CoreChannel } from '../../../dist/push/core-channel.js'
-import type { PushNotification } from '../../../dist/push/sender.js'
+import type { PushNotification } from '../../../dist/push/notification.js'
 
 /** What a connected device was handed. */
 export interface HandedPush {

@@ -2,7 +2,8 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
-import type { PushNotification, PushTarget } from '../../../dist/push/sender.js'
+import type { PushNotification } from '../../../dist/push/notification.js'
+import type { PushTarget } from '../../../dist/push/port.js'
 
 /** A plain text, good for a day. */
 export function aNotification(changes: Partial<PushNotification> = {}): PushNotification {

@@ -5,12 +5,8 @@ import type { Clock } from '../../../lib/clock.js'
 import { definedOnly } from '../../../lib/defined-only.js'
 import type { IdGenerator } from '../../../lib/ids/ids.js'
 import type { SecretBox } from '../../../lib/secrets/secret-box.js'
-import type {
-  CertificateInspection,
-  CertificateInspector,
-  SendLimits,
-  VendorChannel,
-} from '../../../push/sender.js'
+import type { CertificateInspection, SendLimits, VendorChannel } from '../../../push/certificate.js'
+import type { CertificateInspector } from '../../../push/port.js'
 import type { AppService } from '../../apps/app-service.js'
 import { type CertificateCheck, checkOf } from './certificate-check.js'
 import {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { PushOutcome } from '../../../push/sender.js'
+import type { PushOutcome } from '../../../push/outcomes.js'
 import { checkOf } from './certificate-check.js'
 
 const said = { code: '17', reason: 'so it is' }

@@ -1,4 +1,4 @@
-import type { PushOutcome } from '../../../push/sender.js'
+import type { PushOutcome } from '../../../push/outcomes.js'
 
 /** The gateway's verdict on credentials. */
 export interface CertificateCheck {

@@ -7,7 +7,8 @@ import {
   receiptProblem,
   sendsReceipts,
 } from '../../../push/rules/receipt-address.js'
-import type { GatewayCertificate, QuotaPauses, VendorChannel } from '../../../push/sender.js'
+import type { GatewayCertificate, VendorChannel } from '../../../push/certificate.js'
+import type { QuotaPauses } from '../../../push/outcomes.js'
 
 /** A certificate of an application, decrypted. */
 export interface PushCertificateEntry {

@@ -3,7 +3,7 @@ import type { Database } from '../../../db/database.js'
 import type { InvalidatedCache } from '../../../lib/invalidated-cache.js'
 import { SealedTextError, type SecretBox } from '../../../lib/secrets/secret-box.js'
 import { equalSecrets } from '../../../lib/secrets/tokens.js'
-import type { GatewayCertificate } from '../../../push/sender.js'
+import type { GatewayCertificate } from '../../../push/certificate.js'
 import type { SealedColumn } from '../../secrets/secret-service.js'
 import type { AppCertificates } from './certificate-caches.js'
 import {

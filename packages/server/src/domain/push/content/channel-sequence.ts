@@ -1,5 +1,5 @@
 /** The vendor channels of `ospush_sequence` (rule G2). */
-import type { VendorChannel } from '../../../push/sender.js'
+import type { VendorChannel } from '../../../push/certificate.js'
 
 /** `ups` in ospush_sequence: the handset vendors, in this order. */
 export const handsetVendors = [

@@ -1,5 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
-import type { ApnsTokenType, PushNotification, VendorChannel } from '../../../push/sender.js'
+import type { ApnsTokenType, VendorChannel } from '../../../push/certificate.js'
+import type { PushNotification } from '../../../push/notification.js'
 import type { PushedMessage } from './pushed-message.js'
 
 /** The audience of a push. Values that no user has are no error. */

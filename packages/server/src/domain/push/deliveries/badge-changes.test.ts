@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { BadgeChange } from '../../../push/sender.js'
+import type { BadgeChange } from '../../../push/notification.js'
 import { shownAfter, totalOf } from './badge-changes.js'
 
 const add = (count: number): BadgeChange => ({ mode: 'add', count })

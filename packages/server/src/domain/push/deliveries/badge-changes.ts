@@ -1,5 +1,5 @@
 /** The effect of several pushes at once on a badge. Loaded by the writer's thread too. */
-import type { BadgeChange } from '../../../push/sender.js'
+import type { BadgeChange } from '../../../push/notification.js'
 
 /** The net effect of several badge changes. */
 export interface BadgeTotal {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ApnsTokenType, VendorChannel } from '../../../push/sender.js'
+import type { ApnsTokenType, VendorChannel } from '../../../push/certificate.js'
 import type { PushCertificateEntry } from '../certificates/certificate-model.js'
 import { sequenceOf } from '../content/channel-sequence.js'
 import { type ChoiceInputs, chooseChannel } from './channel-choice.js'

@@ -1,7 +1,7 @@
 /** Through which channel a push reaches a device (rule G2). */
 import { compare } from '../../../lib/compare.js'
 import { tokenFault } from '../../../push/rules/token-form.js'
-import type { ApnsTokenType, VendorChannel } from '../../../push/sender.js'
+import type { ApnsTokenType, VendorChannel } from '../../../push/certificate.js'
 import type { Suppression } from '../audience/recipient.js'
 import type { PushCertificateEntry } from '../certificates/certificate-model.js'
 import type { DistributionStrategy } from '../content/task-content.js'

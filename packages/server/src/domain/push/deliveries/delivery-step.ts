@@ -2,7 +2,7 @@ import type { PushChannel } from '@hermod/protocol'
 import { cutText } from '../../../lib/cut-text.js'
 import type { ReceiptKind } from '../../../push/receipts/receipt.js'
 import type { ProbedDevice } from '../../../push/core-channel.js'
-import type { PushOutcomeKind } from '../../../push/sender.js'
+import type { PushOutcomeKind } from '../../../push/outcomes.js'
 import type { Suppression } from '../audience/recipient.js'
 import type { Delivery } from './delivery-model.js'
 

@@ -1,6 +1,6 @@
 import { pushDeliveryState } from '@hermod/protocol'
 import { describe, expect, it } from 'vitest'
-import type { PushOutcome } from '../../../push/sender.js'
+import type { PushOutcome } from '../../../push/outcomes.js'
 import type { PushCertificateEntry } from '../certificates/certificate-model.js'
 import { type Delivery, tokenHash } from '../deliveries/delivery-model.js'
 import type { StoredPushTask } from '../tasks/task-model.js'

@@ -8,7 +8,7 @@ import {
   noTries,
   triesAfter,
 } from '../../../push/rules/retry.js'
-import type { PushOutcome } from '../../../push/sender.js'
+import type { PushOutcome } from '../../../push/outcomes.js'
 import type { PushCertificateEntry } from '../certificates/certificate-model.js'
 import { tokenTypeOf } from '../content/task-content.js'
 import {

@@ -1,4 +1,4 @@
-import type { IosOptions, PushNotification } from '../../../push/sender.js'
+import type { IosOptions, PushNotification } from '../../../push/notification.js'
 import { isMentioned } from '../content/pushed-message.js'
 import type { TaskContent } from '../content/task-content.js'
 import { type Delivery, receiptTag } from '../deliveries/delivery-model.js'

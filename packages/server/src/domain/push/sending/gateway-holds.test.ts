@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { PushOutcome } from '../../../push/sender.js'
+import type { PushOutcome } from '../../../push/outcomes.js'
 import { GatewayHolds } from './gateway-holds.js'
 
 const reason = { code: 'x', reason: '' }

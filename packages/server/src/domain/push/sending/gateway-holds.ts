@@ -1,7 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Clock } from '../../../lib/clock.js'
 import { boundedCache } from '../../../lib/limits/bounded-cache.js'
-import type { PushOutcome } from '../../../push/sender.js'
+import type { PushOutcome } from '../../../push/outcomes.js'
 
 const maxApps = 10_000
 /** After the end of a hold, until the first outcome says whether the gateway takes pushes again. */

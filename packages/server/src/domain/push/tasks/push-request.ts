@@ -1,6 +1,6 @@
 import { androidChannels, type Int64, type ParamsOf, type startPushTask } from '@hermod/protocol'
 import { badgeChange } from '../../../push/badge.js'
-import type { ChannelOptions, LiveActivityChange } from '../../../push/sender.js'
+import type { ChannelOptions, LiveActivityChange } from '../../../push/notification.js'
 import { sequenceOf } from '../content/channel-sequence.js'
 import type { Audience, TaskContent, TaskNotification } from '../content/task-content.js'
 

@@ -1,7 +1,7 @@
 /** The history of a push in sentences. */
 import { pushDeliveryState, pushTaskState } from '@hermod/protocol'
 import type { ReceiptKind } from '../../../push/receipts/receipt.js'
-import type { PushOutcomeKind } from '../../../push/sender.js'
+import type { PushOutcomeKind } from '../../../push/outcomes.js'
 import type { Suppression } from '../audience/recipient.js'
 import type { Delivery } from '../deliveries/delivery-model.js'
 import { type DeliveryStep, readSteps } from '../deliveries/delivery-step.js'

@@ -1,7 +1,7 @@
 /** Answers of FCM HTTP v1: ErrorCode of the reference, and google.rpc.Status. */
 import type { JsonObject } from '../../../lib/json.js'
 import { scalarText } from '../../../lib/json.js'
-import type { PushOutcome } from '../../sender.js'
+import type { PushOutcome } from '../../outcomes.js'
 import {
   asObject,
   codeTable,

@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto'
-import type { GatewayCertificate } from '../../sender.js'
+import type { GatewayCertificate } from '../../certificate.js'
 import { ServiceAccount } from '../content/account.js'
 import { privateKey } from '../content/jwt.js'
 import { readFields } from '../runtime/credentials.js'

@@ -1,5 +1,7 @@
 /** Requests to the HTTP v1 API of FCM (reference of projects.messages). */
-import type { PushNotification, PushTarget, Refusal } from '../../sender.js'
+import type { PushNotification } from '../../notification.js'
+import type { Refusal } from '../../outcomes.js'
+import type { PushTarget } from '../../port.js'
 import { notificationTooLarge } from '../content/answers.js'
 import type { ContentNotes } from '../content/content-notes.js'
 import { fit } from '../content/fit.js'

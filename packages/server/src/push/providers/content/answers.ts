@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { quotaEnd } from '../../../lib/china-time.js'
 import { type JsonObject, parseJson, scalarText } from '../../../lib/json.js'
-import type { Accepted, PushOutcome, PushTarget, QuotaScope, Refusal } from '../../sender.js'
+import type { Accepted, PushOutcome, QuotaScope, Refusal } from '../../outcomes.js'
+import type { PushTarget } from '../../port.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
 import { retryAfterMs } from './times.js'
 

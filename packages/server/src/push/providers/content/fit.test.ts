@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { PushNotification } from '../../sender.js'
+import type { PushNotification } from '../../notification.js'
 import { ContentNotes } from './content-notes.js'
 import { fit } from './fit.js'
 import { jsonBytes } from './requests.js'

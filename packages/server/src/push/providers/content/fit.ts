@@ -1,5 +1,5 @@
 import { firstGrapheme } from '../../../lib/cut-text.js'
-import type { PushNotification } from '../../sender.js'
+import type { PushNotification } from '../../notification.js'
 import type { ContentNotes } from './content-notes.js'
 import { longest } from './text.js'
 

@@ -1,6 +1,6 @@
 /** The message of vendor_h. vendor_n accepts the same message in another spelling. */
 import { stringifyJson } from '../../../lib/json.js'
-import type { BadgeChange, PushNotification } from '../../sender.js'
+import type { BadgeChange, PushNotification } from '../../notification.js'
 import {
   appData,
   channelOptions,

@@ -1,7 +1,7 @@
 /** Access tokens issued for a form, as in OAuth 2.0 (RFC 6749, section 5). */
 
 import { scalarText } from '../../../lib/json.js'
-import type { Refusal } from '../../sender.js'
+import type { Refusal } from '../../outcomes.js'
 import type { GatewayToken } from '../runtime/auth-cache.js'
 import type { CallGateway } from '../runtime/protocol.js'
 import type { GatewayAnswer } from '../runtime/transport.js'

@@ -2,12 +2,8 @@
 import { createHash } from 'node:crypto'
 import { definedOnly } from '../../../lib/defined-only.js'
 import { stringifyJson } from '../../../lib/json.js'
-import type {
-  ChannelOptions,
-  GatewayCertificate,
-  PushNotification,
-  VendorChannel,
-} from '../../sender.js'
+import type { GatewayCertificate, VendorChannel } from '../../certificate.js'
+import type { ChannelOptions, PushNotification } from '../../notification.js'
 
 type AndroidChannel = Exclude<VendorChannel, 'ios_gw'>
 

@@ -1,5 +1,5 @@
 /** Texts and sounds: "Generating a remote notification". */
-import type { IosOptions, PushNotification } from '../../sender.js'
+import type { IosOptions, PushNotification } from '../../notification.js'
 import { longBody } from '../content/options.js'
 
 /** The texts of an alert. A key of a text in the app replaces the text. */

@@ -1,7 +1,7 @@
 /** Answers of APNs: "Handling notification responses from APNs". */
 
 import { scalarText } from '../../../lib/json.js'
-import type { PushOutcome } from '../../sender.js'
+import type { PushOutcome } from '../../outcomes.js'
 import { codeTable, jsonObject, refusalByCode } from '../content/answers.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
 

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, verify } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import type { GatewayCertificate } from '../../sender.js'
+import type { GatewayCertificate } from '../../certificate.js'
 import { type GatewayToken, isIssued } from '../runtime/auth-cache.js'
 import { iosAuth } from './auth.js'
 import { readIosCredentials } from './credentials.js'

@@ -1,4 +1,4 @@
-import type { Refusal } from '../../sender.js'
+import type { Refusal } from '../../outcomes.js'
 import { jwtTimeMs, signJwt } from '../content/jwt.js'
 import type { GatewayToken } from '../runtime/auth-cache.js'
 import type { AuthScheme } from '../runtime/protocol.js'

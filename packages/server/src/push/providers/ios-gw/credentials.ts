@@ -1,10 +1,10 @@
 import type { KeyObject } from 'node:crypto'
 import type {
-  ApnsPushType,
   CertificateFault,
   CertificateInspection,
   GatewayCertificate,
-} from '../../sender.js'
+} from '../../certificate.js'
+import type { ApnsPushType } from '../../notification.js'
 import { privateKey } from '../content/jwt.js'
 import { type FieldReader, readFields } from '../runtime/credentials.js'
 import { type ClientFile, readClientFile } from './client-file.js'

@@ -1,6 +1,6 @@
 /** "Starting and updating Live Activities with ActivityKit push notifications". */
 import { definedOnly } from '../../../lib/defined-only.js'
-import type { LiveActivityChange, PushNotification } from '../../sender.js'
+import type { LiveActivityChange, PushNotification } from '../../notification.js'
 import { longBody } from '../content/options.js'
 import { hasTexts } from './alert.js'
 

@@ -1,7 +1,9 @@
 /**
  * Requests to APNs: "Sending notification requests to APNs", "Generating a remote notification".
  */
-import type { PushNotification, PushTarget, Refusal } from '../../sender.js'
+import type { PushNotification } from '../../notification.js'
+import type { Refusal } from '../../outcomes.js'
+import type { PushTarget } from '../../port.js'
 import { notificationTooLarge } from '../content/answers.js'
 import { fit } from '../content/fit.js'
 import { appData, replacingKey } from '../content/options.js'

@@ -3,13 +3,8 @@ import { generateKeyPairSync } from 'node:crypto'
 import { resolve } from 'node:path'
 import { parse, stringify } from 'lossless-json'
 import { describe, expect, it } from 'vitest'
-import type {
-  ApnsPushType,
-  ApnsTokenType,
-  GatewayCertificate,
-  LiveActivityChange,
-  PushNotification,
-} from '../../sender.js'
+import type { ApnsTokenType, GatewayCertificate } from '../../certificate.js'
+import type { ApnsPushType, LiveActivityChange, PushNotification } from '../../notification.js'
 import { ContentNotes } from '../content/content-notes.js'
 import { CredentialError } from '../runtime/credentials.js'
 import {

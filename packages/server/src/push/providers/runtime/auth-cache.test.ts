@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Refusal } from '../../sender.js'
+import type { Refusal } from '../../outcomes.js'
 import { AuthCache, type GatewayToken } from './auth-cache.js'
 
 const refused: Refusal = { kind: 'config', code: 'no', reason: 'no' }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../lib/clock.js'
-import type { Refusal } from '../../sender.js'
+import type { Refusal } from '../../outcomes.js'
 
 /** A token that proves the sender's identity to a gateway. */
 export interface GatewayToken {

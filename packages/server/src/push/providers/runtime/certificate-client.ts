@@ -1,13 +1,9 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../../lib/clock.js'
-import type {
-  GatewayCertificate,
-  PushNotification,
-  PushOutcome,
-  QuotaUsedUp,
-  Refusal,
-} from '../../sender.js'
+import type { GatewayCertificate } from '../../certificate.js'
+import type { PushNotification } from '../../notification.js'
+import type { PushOutcome, QuotaUsedUp, Refusal } from '../../outcomes.js'
 import { withoutTokens } from '../content/answers.js'
 import { ContentNotes } from '../content/content-notes.js'
 import { AuthCache, isIssued } from './auth-cache.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { PushOutcome } from '../../sender.js'
+import type { PushOutcome } from '../../outcomes.js'
 import { CircuitBreaker } from './circuit.js'
 
 const limits = {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../lib/clock.js'
-import type { Delayed, NetworkFailure, PushOutcome, SetUpRefused } from '../../sender.js'
+import type { Delayed, NetworkFailure, PushOutcome, SetUpRefused } from '../../outcomes.js'
 
 /** Conditions that open a circuit, and how long it stays open. */
 export interface CircuitLimits {

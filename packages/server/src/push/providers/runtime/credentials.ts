@@ -1,5 +1,5 @@
 /** Reads the fields of certificates and reports all faults together. */
-import type { CertificateFault, CertificateField, GatewayCertificate } from '../../sender.js'
+import type { CertificateFault, CertificateField, GatewayCertificate } from '../../certificate.js'
 
 /** The certificate cannot be used. */
 export class CredentialError extends Error {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { GatewayCertificate, PushNotification } from '../../sender.js'
+import type { GatewayCertificate } from '../../certificate.js'
+import type { PushNotification } from '../../notification.js'
 
 const lifeMs = 60_000
 

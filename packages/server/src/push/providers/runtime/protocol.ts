@@ -1,15 +1,9 @@
 /** Description of a gateway that the runtime needs to send to it. */
 import type { Clock } from '../../../lib/clock.js'
-import type {
-  CertificateInspection,
-  GatewayCertificate,
-  MessageClass,
-  PushNotification,
-  PushOutcome,
-  PushTarget,
-  Refusal,
-  VendorChannel,
-} from '../../sender.js'
+import type { CertificateInspection, GatewayCertificate, VendorChannel } from '../../certificate.js'
+import type { PushNotification } from '../../notification.js'
+import type { MessageClass, PushOutcome, Refusal } from '../../outcomes.js'
+import type { PushTarget } from '../../port.js'
 import type { ContentNotes } from '../content/content-notes.js'
 import type { GatewayToken } from './auth-cache.js'
 import type { RequestLimits } from './request-limiter.js'

@@ -1,18 +1,9 @@
 import { chunksOf } from '../../../lib/chunks.js'
 import type { Clock } from '../../../lib/clock.js'
 import { groupBy } from '../../../lib/group-by.js'
-import type {
-  CertificateInspection,
-  CertificateInspector,
-  GatewayCertificate,
-  PushOutcome,
-  PushRequest,
-  PushSender,
-  PushTarget,
-  QuotaPauses,
-  Refusal,
-  SendLimits,
-} from '../../sender.js'
+import type { CertificateInspection, GatewayCertificate, SendLimits } from '../../certificate.js'
+import type { PushOutcome, QuotaPauses, Refusal } from '../../outcomes.js'
+import type { CertificateInspector, PushRequest, PushSender, PushTarget } from '../../port.js'
 import { withCertificateDefaults } from '../content/options.js'
 import { CertificateClients } from './certificate-client.js'
 import type { CircuitLimits } from './circuit.js'

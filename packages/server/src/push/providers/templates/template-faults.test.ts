@@ -1,6 +1,6 @@
 import type { MessageTemplate } from '@hermod/protocol'
 import { expect, it } from 'vitest'
-import type { GatewayCertificate, VendorChannel } from '../../sender.js'
+import type { GatewayCertificate, VendorChannel } from '../../certificate.js'
 import { templateFaults } from './template-faults.js'
 
 const template = { name: 'default', id: '1' }

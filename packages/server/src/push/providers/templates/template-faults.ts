@@ -1,6 +1,6 @@
 /** Faults in the templates of a certificate, for the operator who sets it. */
 import type { MessageTemplate } from '@hermod/protocol'
-import type { CertificateFault, GatewayCertificate } from '../../sender.js'
+import type { CertificateFault, GatewayCertificate } from '../../certificate.js'
 import { type TemplateChannel, templatePlaceholder } from './template.js'
 
 /** Parameters of a template at the vendors that state a limit. */

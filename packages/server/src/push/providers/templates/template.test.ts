@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { GatewayCertificate, PushNotification } from '../../sender.js'
+import type { GatewayCertificate } from '../../certificate.js'
+import type { PushNotification } from '../../notification.js'
 import { probeNotification } from '../runtime/probe.js'
 import { filledParameters, missingTemplate, templateOf } from './template.js'
 

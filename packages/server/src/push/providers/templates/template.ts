@@ -1,7 +1,9 @@
 /** Message templates of a certificate: the choice for a notification, and the values of parameters. */
 import type { MessageTemplate } from '@hermod/protocol'
 import { scalarText } from '../../../lib/json.js'
-import type { GatewayCertificate, PushNotification, Refusal } from '../../sender.js'
+import type { GatewayCertificate } from '../../certificate.js'
+import type { PushNotification } from '../../notification.js'
+import type { Refusal } from '../../outcomes.js'
 import { unfit } from '../content/answers.js'
 import { cutText } from '../../../lib/cut-text.js'
 

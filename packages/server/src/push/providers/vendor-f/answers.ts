@@ -1,7 +1,9 @@
 /** Answers of vendor_f: one code for the request, and codes of single devices in `value`. */
 
 import { scalarText } from '../../../lib/json.js'
-import type { GatewayCertificate, PushOutcome, PushTarget, Refusal } from '../../sender.js'
+import type { GatewayCertificate } from '../../certificate.js'
+import type { PushOutcome, Refusal } from '../../outcomes.js'
+import type { PushTarget } from '../../port.js'
 import {
   acceptedBut,
   asObject,

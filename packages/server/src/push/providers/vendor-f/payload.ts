@@ -1,6 +1,8 @@
 /** Requests of vendor_f: pushes by pushId through its server API. */
 import { stringifyJson } from '../../../lib/json.js'
-import type { GatewayCertificate, PushNotification, Refusal } from '../../sender.js'
+import type { GatewayCertificate } from '../../certificate.js'
+import type { PushNotification } from '../../notification.js'
+import type { Refusal } from '../../outcomes.js'
 import { notificationTooLarge } from '../content/answers.js'
 import { fit } from '../content/fit.js'
 import {

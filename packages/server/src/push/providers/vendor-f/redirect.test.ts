@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { GatewayCertificate } from '../../sender.js'
+import type { GatewayCertificate } from '../../certificate.js'
 import { ContentNotes } from '../content/content-notes.js'
 import { probeNotification } from '../runtime/probe.js'
 import type { GatewayRequest } from '../runtime/transport.js'

@@ -1,6 +1,6 @@
 /** Outcomes of answers of vendor_h. */
 import { describe, expect, it } from 'vitest'
-import type { PushOutcome } from '../../sender.js'
+import type { PushOutcome } from '../../outcomes.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
 import { vendorHOutcomes } from './answers.js'
 

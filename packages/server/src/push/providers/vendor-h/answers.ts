@@ -1,7 +1,8 @@
 /** Answers of vendor_h: "Result codes" of its downlink message API, and of version 3 of it. */
 
 import { type JsonObject, scalarText } from '../../../lib/json.js'
-import type { PushOutcome, PushTarget, Refusal } from '../../sender.js'
+import type { PushOutcome, Refusal } from '../../outcomes.js'
+import type { PushTarget } from '../../port.js'
 import {
   type AnswerClass,
   acceptedBut,

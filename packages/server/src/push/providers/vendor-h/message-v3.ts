@@ -1,6 +1,7 @@
 /** Messages of version 3 of vendor_h ("Request parameters" of its scenario messages). */
 import { stringifyJson } from '../../../lib/json.js'
-import type { GatewayCertificate, PushNotification } from '../../sender.js'
+import type { GatewayCertificate } from '../../certificate.js'
+import type { PushNotification } from '../../notification.js'
 import { kitTtlSeconds, maxKitBadge, secureImage } from '../content/kit-message.js'
 import {
   actionOfIntent,

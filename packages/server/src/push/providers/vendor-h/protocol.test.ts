@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import type { GatewayCertificate, PushNotification } from '../../sender.js'
+import type { GatewayCertificate } from '../../certificate.js'
+import type { PushNotification } from '../../notification.js'
 import { ContentNotes } from '../content/content-notes.js'
 import { probeNotification } from '../runtime/probe.js'
 import { readVendorHCredentials } from './credentials.js'

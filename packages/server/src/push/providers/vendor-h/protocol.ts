@@ -1,5 +1,5 @@
 import { chunksOf } from '../../../lib/chunks.js'
-import type { PushOutcome } from '../../sender.js'
+import type { PushOutcome } from '../../outcomes.js'
 import { signJwt } from '../content/jwt.js'
 import { clientCredentialsToken, issuedToken } from '../content/oauth.js'
 import {

@@ -1,7 +1,8 @@
 /** Answers of vendor_n. */
 
 import { scalarText } from '../../../lib/json.js'
-import type { PushOutcome, PushTarget } from '../../sender.js'
+import type { PushOutcome } from '../../outcomes.js'
+import type { PushTarget } from '../../port.js'
 import {
   acceptedBut,
   asObject,

@@ -1,5 +1,7 @@
 /** Requests of vendor_n ("Sending messages" of its push service). */
-import type { GatewayCertificate, PushNotification, Refusal } from '../../sender.js'
+import type { GatewayCertificate } from '../../certificate.js'
+import type { PushNotification } from '../../notification.js'
+import type { Refusal } from '../../outcomes.js'
 import { notificationTooLarge } from '../content/answers.js'
 import { fit } from '../content/fit.js'
 import { type KitStyle, kitMessage } from '../content/kit-message.js'

@@ -2,7 +2,8 @@
 import type { MessageTemplate } from '@hermod/protocol'
 import type { JsonObject } from '../../../lib/json.js'
 import { scalarText } from '../../../lib/json.js'
-import type { PushOutcome, PushTarget, Refusal } from '../../sender.js'
+import type { PushOutcome, Refusal } from '../../outcomes.js'
+import type { PushTarget } from '../../port.js'
 import {
   asObject,
   codeTable,

@@ -1,4 +1,4 @@
-import type { GatewayCertificate } from '../../sender.js'
+import type { GatewayCertificate } from '../../certificate.js'
 import { readFields } from '../runtime/credentials.js'
 
 export interface VendorOCredentials {

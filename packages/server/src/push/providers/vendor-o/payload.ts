@@ -1,7 +1,10 @@
 /** Requests of vendor_o: single pushes through its server API, alone or in batches. */
 import { type MessageTemplate, vendorNotifyLevel } from '@hermod/protocol'
 import { stringifyJson } from '../../../lib/json.js'
-import type { GatewayCertificate, PushNotification, PushTarget, Refusal } from '../../sender.js'
+import type { GatewayCertificate } from '../../certificate.js'
+import type { PushNotification } from '../../notification.js'
+import type { Refusal } from '../../outcomes.js'
+import type { PushTarget } from '../../port.js'
 import { notificationTooLarge } from '../content/answers.js'
 import type { ContentNotes } from '../content/content-notes.js'
 import { fit } from '../content/fit.js'

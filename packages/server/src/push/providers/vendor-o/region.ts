@@ -1,4 +1,5 @@
-import type { GatewayCertificate, PushTarget } from '../../sender.js'
+import type { GatewayCertificate } from '../../certificate.js'
+import type { PushTarget } from '../../port.js'
 import { sendUrl } from '../runtime/protocol.js'
 
 /**

@@ -3,7 +3,8 @@
 import { nextTimeOfDay } from '../../../lib/china-time.js'
 import type { JsonObject } from '../../../lib/json.js'
 import { scalarText } from '../../../lib/json.js'
-import type { PushOutcome, PushTarget, Refusal } from '../../sender.js'
+import type { PushOutcome, Refusal } from '../../outcomes.js'
+import type { PushTarget } from '../../port.js'
 import { acceptedBut, asObject, codeTable, jsonObject, refusalByCode } from '../content/answers.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
 

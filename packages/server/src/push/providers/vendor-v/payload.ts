@@ -1,12 +1,8 @@
 /** Requests of vendor_v: server API of its push service. */
-import type {
-  ChannelOptions,
-  GatewayCertificate,
-  MessageClass,
-  PushNotification,
-  PushTarget,
-  Refusal,
-} from '../../sender.js'
+import type { GatewayCertificate } from '../../certificate.js'
+import type { ChannelOptions, PushNotification } from '../../notification.js'
+import type { MessageClass, Refusal } from '../../outcomes.js'
+import type { PushTarget } from '../../port.js'
 import { notificationTooLarge } from '../content/answers.js'
 import type { ContentNotes } from '../content/content-notes.js'
 import { fit } from '../content/fit.js'

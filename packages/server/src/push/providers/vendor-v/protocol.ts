@@ -1,4 +1,4 @@
-import type { PushOutcome } from '../../sender.js'
+import type { PushOutcome } from '../../outcomes.js'
 import { noPassThrough } from '../content/answers.js'
 import {
   type CallGateway,

@@ -1,7 +1,7 @@
 /** Answers of vendor_x: its "server error codes". */
 import type { MessageTemplate } from '@hermod/protocol'
 import { scalarText } from '../../../lib/json.js'
-import type { MessageClass, PushOutcome } from '../../sender.js'
+import type { MessageClass, PushOutcome } from '../../outcomes.js'
 import {
   acceptedBut,
   asObject,

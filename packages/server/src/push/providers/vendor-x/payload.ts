@@ -1,7 +1,9 @@
 /** Requests of vendor_x: server API of its push service, messages by regid. */
 import type { MessageTemplate } from '@hermod/protocol'
 import { stringifyJson } from '../../../lib/json.js'
-import type { GatewayCertificate, MessageClass, PushNotification, Refusal } from '../../sender.js'
+import type { GatewayCertificate } from '../../certificate.js'
+import type { PushNotification } from '../../notification.js'
+import type { MessageClass, Refusal } from '../../outcomes.js'
 import { notificationTooLarge } from '../content/answers.js'
 import { fit } from '../content/fit.js'
 import {

@@ -1,6 +1,6 @@
 /** Messages whose address for receipts the gateway refuses. */
 import { describe, expect, it } from 'vitest'
-import type { GatewayCertificate } from '../../sender.js'
+import type { GatewayCertificate } from '../../certificate.js'
 import { ContentNotes } from '../content/content-notes.js'
 import { probeNotification } from '../runtime/probe.js'
 import type { GatewayRequest } from '../runtime/transport.js'

@@ -1,6 +1,6 @@
 import { type JsonObject, parseJson, scalarText } from '../../../../lib/json.js'
 import { badgeChange } from '../../../../push/badge.js'
-import type { BadgeChange } from '../../../../push/sender.js'
+import type { BadgeChange } from '../../../../push/notification.js'
 import { idsOf } from '../../../messaging/sending/message-config.js'
 import type { Mentions } from '../../content/pushed-message.js'
 
