@@ -11,7 +11,7 @@ export type CallOutcome =
   | { readonly type: 'lost'; readonly isSent: boolean }
 
 /** The user and group that a call acts for. */
-export interface CallOptions {
+export interface ActingFor {
   readonly userId?: number | undefined
   readonly groupId?: number | undefined
 }
@@ -50,7 +50,7 @@ export interface CoreContext {
     op: string,
     data: object,
     done: (outcome: CallOutcome) => void,
-    options?: CallOptions,
+    options?: ActingFor,
   ): () => void
   /** Says whether everything that was missed is stored: the connection is `online`, else `syncing`. */
   setSynced(isSynced: boolean): void

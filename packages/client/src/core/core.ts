@@ -1,7 +1,7 @@
 import { failureOf } from '../errors.js'
 import { emptyMeta } from '../model/records.js'
 import { BatchBuilder } from './batch-builder.js'
-import type { CallOptions, CallOutcome, CoreContext } from './core-context.js'
+import type { ActingFor, CallOutcome, CoreContext } from './core-context.js'
 import type { Effect } from './effects.js'
 import type { Command, Input } from './inputs.js'
 import { CallCommands } from './link/call-commands.js'
@@ -11,7 +11,7 @@ import { jsonObject } from './link/wire-text.js'
 import type { LiveState } from './live-state.js'
 import { membersOf } from './logs/wire.js'
 import { repeatTimer } from './outcomes.js'
-import type { EventFrame, OpenedSession, Part } from './part.js'
+import type { ServerEvent, OpenedSession, Part } from './part.js'
 import { createParts } from './parts.js'
 
 /** The client of one user as a deterministic state machine; the README of this folder shows its parts. */
@@ -143,7 +143,7 @@ export class Core implements CoreMachine, CoreContext, CallsHost, LinkHost {
     op: string,
     data: object,
     done: (outcome: CallOutcome) => void,
-    options?: CallOptions,
+    options?: ActingFor,
   ): () => void {
     return this.#calls.call(op, data, done, options)
   }
@@ -283,7 +283,7 @@ export class Core implements CoreMachine, CoreContext, CallsHost, LinkHost {
     const members = membersOf(data)
     if (event === 'session.closing') this.#link.closing(members)
     const isNumbered = Number.isSafeInteger(change)
-    const frame: EventFrame = {
+    const frame: ServerEvent = {
       event,
       data: members,
       ...(isNumbered && { change: change as number }),

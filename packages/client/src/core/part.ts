@@ -19,7 +19,7 @@ export interface OpenedSession {
 }
 
 /** An event of the server, as its frame has it. `data` is an object; its members are not checked. */
-export interface EventFrame {
+export interface ServerEvent {
   readonly event: string
   readonly data: unknown
   /** An integer; only numbered events have it. */
@@ -43,7 +43,7 @@ export interface Part {
   opened?(session: OpenedSession): void
   /** The session has ended; all its calls are lost. */
   closed?(): void
-  event?(frame: EventFrame): void
+  event?(frame: ServerEvent): void
   /** The position of a frame, after its event. */
   pos?(pos: string): void
   /** @returns true: the command is one of this part */

@@ -9,14 +9,14 @@ import { checkId, checkIds, checkOptionalText, checkText, refuse } from './argum
 import type { Caller } from './caller.js'
 
 /** Parts of a client that groups use. */
-interface Sources {
+interface GroupSources {
   readonly parts: ConversationParts
   readonly interests: Interests
   readonly call: Caller
 }
 
 /** Makes the groups of a client. */
-export function createGroups(hub: Hub, sources: Sources): Groups {
+export function createGroups(hub: Hub, sources: GroupSources): Groups {
   const { parts, interests, call } = sources
   const handles = new Map<number, Group>()
   const ids = () => cachedValueOf<readonly number[]>(hub.session.state, 'groups')
@@ -70,7 +70,7 @@ export function createGroups(hub: Hub, sources: Sources): Groups {
   }
 }
 
-function createGroup(hub: Hub, { interests, call }: Sources, id: number): Group {
+function createGroup(hub: Hub, { interests, call }: GroupSources, id: number): Group {
   const ofGroup = { group_id: id }
   const cachedView = <T>(key: string) =>
     deriveView(hub, {

@@ -8,7 +8,7 @@ import type { Summaries } from './summaries.js'
 import { createView } from './view.js'
 
 /** Parts of a client that the list uses. */
-interface Sources {
+interface ListSources {
   readonly parts: ConversationParts
   readonly summaries: Summaries
   readonly interests: Interests
@@ -20,7 +20,7 @@ interface Sources {
  */
 export function createConversationList(
   hub: Hub,
-  { parts, summaries, interests }: Sources,
+  { parts, summaries, interests }: ListSources,
 ): View<ConversationList> {
   const { session } = hub
   const changes = createChanges(hub, parts)

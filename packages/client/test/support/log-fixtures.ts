@@ -7,7 +7,7 @@ import {
   foldChange,
   showRead,
 } from '../../src/core/logs/log-fold.js'
-import type { Head, LogChange } from '../../src/core/logs/wire.js'
+import type { Head, FoldedChange } from '../../src/core/logs/wire.js'
 import type { LogRecord, MessageRecord } from '../../src/model/records.js'
 
 export const me = 5
@@ -27,12 +27,12 @@ export function stored(
   change: number,
   seq: number,
   members: Partial<MessageRecord> = {},
-): LogChange {
+): FoldedChange {
   return { change, kind: 'stored', message: message(seq, members) }
 }
 
 /** Applies changes to a log. */
-export function after(record: LogRecord, ...changes: readonly LogChange[]): LogRecord {
+export function after(record: LogRecord, ...changes: readonly FoldedChange[]): LogRecord {
   const fold = beginFold(record)
   for (const change of changes) expect(foldChange(fold, change, reader)).toBe('applied')
   showRead(fold)

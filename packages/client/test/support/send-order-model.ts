@@ -1,6 +1,6 @@
 import type { CoreContext } from '../../src/core/core-context.js'
 import { conversationOf, logKeyOf, wireLog } from '../../src/model/log-key.js'
-import type { EventFrame, Part } from '../../src/core/part.js'
+import type { ServerEvent, Part } from '../../src/core/part.js'
 import type { LogKey, LogRecord, MessageRecord } from '../../src/model/records.js'
 import type { LogAccess } from '../../src/core/access.js'
 import type { ReceivedCall } from './core-bench.js'
@@ -106,7 +106,7 @@ export class ModelLogs implements Part, LogAccess {
     for (const each of this.#outstanding) this.#fill(each)
   }
 
-  event({ event, data, change }: EventFrame): void {
+  event({ event, data, change }: ServerEvent): void {
     if (event === 'message.stored' && change !== undefined) this.#take(data, change)
   }
 

@@ -2,7 +2,7 @@
 import type { CoreContext } from '../../src/core/core-context.js'
 import { Logs } from '../../src/core/logs/logs.js'
 import { spreadMs } from '../../src/core/outcomes.js'
-import type { EventFrame, Part } from '../../src/core/part.js'
+import type { ServerEvent, Part } from '../../src/core/part.js'
 import type { LogKey } from '../../src/model/records.js'
 import { History } from '../../src/core/sync/history.js'
 import { Latest } from '../../src/core/sync/latest.js'
@@ -75,7 +75,7 @@ export class SyncBench extends CoreBench {
       const latest: Latest = new Latest(context, logs, { history, spreadMs: spread })
       // A test calls Sync as other parts do, within a step.
       const needHead = {
-        event: ({ event }: EventFrame) => {
+        event: ({ event }: ServerEvent) => {
           if (event === 'needHead') sync.needHead('d5.9', () => heard.push('done'))
         },
       }

@@ -161,7 +161,7 @@ const ownFrames: Readonly<Record<string, { summary: string; schema: TSchema }>> 
   },
 }
 
-interface Call {
+interface DocumentedCall {
   readonly op: string
   readonly summary: string
   readonly description: string
@@ -178,7 +178,7 @@ const sessionOpenCall = {
   answer: { data: sessionOpenData },
 }
 
-function callOf(operation: Operation): Call {
+function callOf(operation: Operation): DocumentedCall {
   const { id: op, summary, query, body, data, extras, callers } = operation
   return {
     op,
@@ -208,7 +208,7 @@ class Parts {
   }
 
   /** Adds a call of a client with its answers. */
-  addCall({ op, summary, description, parameters, answer }: Call): void {
+  addCall({ op, summary, description, parameters, answer }: DocumentedCall): void {
     const acting = op === sessionOpenOp ? {} : { user_id: userId, group_id: groupId }
     const required = object(parameters).required !== undefined
     const data = required ? object(parameters) : optional(object(parameters))

@@ -2,7 +2,7 @@
 import { broadcastUserId } from '../enums.js'
 import type { Int64 } from '../schema.js'
 
-interface Conversation {
+interface ConversationMembers {
   readonly low_id: Int64
   readonly high_id: Int64
   readonly is_group: boolean
@@ -20,7 +20,7 @@ export const ofApp = () => 'app'
 export const ofGroup = ({ group_id }: { readonly group_id: Int64 }) => `g:${group_id}`
 
 /** The log of a conversation. Those of broadcasts have the key of the application. */
-export function ofLog({ conversation }: { readonly conversation: Conversation }): string {
+export function ofLog({ conversation }: { readonly conversation: ConversationMembers }): string {
   const { low_id, high_id, is_group } = conversation
   if (is_group) return `g:${low_id}`
   return low_id === broadcastUserId ? ofApp() : `d:${low_id}:${high_id}`

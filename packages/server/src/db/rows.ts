@@ -1,7 +1,7 @@
 import { type Columns, camelCaseOf, type TableRow } from './columns.js'
 
 /** Values by the names of columns. */
-export type ValuesOf<Columns> = { readonly [Name in keyof Columns]: unknown }
+export type ColumnValues<Columns> = { readonly [Name in keyof Columns]: unknown }
 
 /** Makes the rows of a bulk statement from values with the names in code; compiled as {@link rowMaker}. */
 export function rowOf<Table extends Columns>(columns: Table): (values: TableRow<Table>) => unknown[]
@@ -15,11 +15,11 @@ export function rowOf<Table extends Columns>(columns: Table): (values: TableRow<
  */
 export function rowOf<Columns extends object, Source extends unknown[]>(
   columns: Columns,
-  valuesOf: (...source: Source) => ValuesOf<Columns>,
+  valuesOf: (...source: Source) => ColumnValues<Columns>,
 ): (...source: Source) => unknown[]
 export function rowOf<Columns extends object, Source extends unknown[]>(
   columns: Columns,
-  valuesOf?: (...source: Source) => ValuesOf<Columns>,
+  valuesOf?: (...source: Source) => ColumnValues<Columns>,
 ): (...source: Source) => unknown[] {
   if (!valuesOf) {
     const members = Object.keys(columns).map((column) => `values.${camelCaseOf(column)}`)

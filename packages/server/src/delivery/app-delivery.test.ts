@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { DeliveredEvent } from '../outbox/consumer.js'
 import type { OutboxRow } from '../outbox/outbox-store.js'
 import { decodePos } from '../outbox/pos.js'
-import { concernOf } from '../outbox/rows/row-concern.js'
+import { keysOfRow } from '../outbox/rows/row-keys.js'
 import type { Session } from '../sessions/session.js'
 import { AppDelivery } from './app-delivery.js'
 import type { SyncState } from './delivery.js'
@@ -61,7 +61,7 @@ class World {
         listAfter: (after, limit) =>
           this.#later(() => this.rows.slice(Math.max(after, this.purgedUpTo)).slice(0, limit)),
         eventsOf: (row) => this.#later(() => this.eventsOf(row)),
-        concernOf: (row) => concernOf(row, { logs: logsOf }),
+        keysOfRow: (row) => keysOfRow(row, { logs: logsOf }),
         loadReader: (userId) => this.#later(() => this.#memberships(Number(userId))),
         isRevoked: async (hash) => this.revoked.has(hash),
       },

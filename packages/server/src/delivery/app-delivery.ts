@@ -1,8 +1,8 @@
 import type { Int64 } from '@hermod/protocol'
 import type { DeliveredEvent } from '../outbox/consumer.js'
-import { decodePos, type Place } from '../outbox/pos.js'
+import { decodePos, type OutboxPosition } from '../outbox/pos.js'
 import type { RecentRows } from '../outbox/rows/recent-rows.js'
-import type { RowConcern } from '../outbox/rows/row-concern.js'
+import type { RowKeys } from '../outbox/rows/row-keys.js'
 import type { Session } from '../sessions/session.js'
 import type { DeliveryListener, SyncState } from './delivery.js'
 import { type FollowedOutbox, OutboxFollower, type Timers } from './outbox-follower.js'
@@ -101,8 +101,8 @@ export class AppDelivery {
     this.started.catch(() => {})
   }
 
-  /** The place of the row that was begun last. */
-  get begun(): Place {
+  /** The position of the row that was begun last. */
+  get begun(): OutboxPosition {
     return this.#watermark.begun
   }
 
@@ -208,7 +208,7 @@ export class AppDelivery {
     void this.#follower.read()
   }
 
-  #begin({ position, createdAt }: RowConcern, events: readonly DeliveredEvent[]): void {
+  #begin({ position, createdAt }: RowKeys, events: readonly DeliveredEvent[]): void {
     const { appId, observer, listeners, now } = this.#options
     this.#watermark.begin(position, createdAt)
     observer.began(events.length, now() - createdAt)
@@ -272,11 +272,11 @@ export class AppDelivery {
 
   /** Returns the end of the outbox for a pos that is above what is begun. */
   async #headFor(pos: string | null): Promise<number> {
-    const place = pos ? decodePos(pos) : null
+    const known = pos ? decodePos(pos) : null
     const { position } = this.begun
-    if (!place || place.epoch !== this.begun.epoch || place.position <= position) return position
+    if (!known || known.epoch !== this.begun.epoch || known.position <= position) return position
     const head = await this.#options.source.head()
-    if (place.position <= head) await this.#follower.reached(head)
+    if (known.position <= head) await this.#follower.reached(head)
     return head
   }
 

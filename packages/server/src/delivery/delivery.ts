@@ -17,7 +17,7 @@ export interface DeliveryListener {
 }
 
 /** Brings events to the sessions of this node; the gateway calls it in this order for each session. */
-export interface Delivery {
+export interface SessionDelivery {
   /**
    * Enters a session that the registry has, as skipped: events that concern it are not written to
    * it until {@link begin}. Loads what decides which events concern it.

@@ -8,12 +8,12 @@ import type { HandOver } from '../outbox/hand-over.js'
 import { appOutbox } from '../outbox/outbox-page.js'
 import type { OutboxStore } from '../outbox/outbox-store.js'
 import type { RecentOutbox, RecentRows } from '../outbox/rows/recent-rows.js'
-import { concernOf } from '../outbox/rows/row-concern.js'
+import { keysOfRow } from '../outbox/rows/row-keys.js'
 import { eventsOfRow } from '../outbox/rows/row-events.js'
 import type { SessionRegistry } from '../sessions/registry.js'
 import type { Session } from '../sessions/session.js'
 import { AppDelivery, type AppSource, type DeliveryObserver } from './app-delivery.js'
-import type { Delivery, DeliveryListener, SyncState } from './delivery.js'
+import type { SessionDelivery, DeliveryListener, SyncState } from './delivery.js'
 import type { Timers } from './outbox-follower.js'
 import type { MembershipStore } from './receivers/membership-store.js'
 import type { TransientDelivery } from './transient-delivery.js'
@@ -59,7 +59,7 @@ const eventLoop: Timers = {
 }
 
 /** Brings events to the sessions of this node. Delivery of an app runs while the app has sessions. */
-export class NodeDelivery implements Delivery, HandOver, RecentOutbox, TransientDelivery {
+export class NodeDelivery implements SessionDelivery, HandOver, RecentOutbox, TransientDelivery {
   readonly #apps = new Map<string, RunningApp>()
   /** Apps that were disabled since the start. */
   readonly #inactive = new Set<string>()
@@ -219,7 +219,7 @@ export class NodeDelivery implements Delivery, HandOver, RecentOutbox, Transient
     return {
       ...appOutbox(database, outbox, appId),
       eventsOf: (row) => eventsOfRow(messages, appId, row),
-      concernOf: (row) => concernOf(row, messages),
+      keysOfRow: (row) => keysOfRow(row, messages),
       loadReader: async (userId) => database.read((db) => readers.load(db, appId, userId)),
       isRevoked: (tokenHash) => isRevoked(appId, tokenHash),
     }

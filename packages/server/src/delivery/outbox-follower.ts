@@ -4,12 +4,12 @@ import { type AppOutbox, pageAfter } from '../outbox/outbox-page.js'
 import type { OutboxRow } from '../outbox/outbox-store.js'
 import type { ChangedLog } from '../outbox/rows/log-key.js'
 import { RecentRows } from '../outbox/rows/recent-rows.js'
-import type { RowConcern } from '../outbox/rows/row-concern.js'
+import type { RowKeys } from '../outbox/rows/row-keys.js'
 
 /** The outbox of one app, and what its rows are about. */
 export interface FollowedOutbox extends AppOutbox {
   eventsOf(row: OutboxRow): Promise<readonly DeliveredEvent[]>
-  concernOf(row: OutboxRow): RowConcern
+  keysOfRow(row: OutboxRow): RowKeys
 }
 
 /** The turns and timers of the event loop; tests replace them. */
@@ -24,7 +24,7 @@ interface OutboxFollowerOptions {
   /** Milliseconds since 1970. */
   now(): number
   /** The next row in the order of positions. */
-  begin(row: RowConcern, events: readonly DeliveredEvent[]): void
+  begin(row: RowKeys, events: readonly DeliveredEvent[]): void
   /** The rows up to this position were purged before they were begun. */
   missed(upTo: number): void
   failed(error: unknown): void
@@ -34,7 +34,7 @@ interface OutboxFollowerOptions {
 
 /** A row that can be begun once the row before it is. */
 interface ReadyRow {
-  readonly row: RowConcern
+  readonly row: RowKeys
   readonly events: readonly DeliveredEvent[]
 }
 
@@ -107,7 +107,7 @@ export class OutboxFollower {
     const recent = new RecentRows(after)
     while (after < head) {
       const rows = await outbox.listAfter(after, rowsPerRecentPage)
-      for (const row of rows) if (row.position <= head) recent.add(outbox.concernOf(row))
+      for (const row of rows) if (row.position <= head) recent.add(outbox.keysOfRow(row))
       after = rows.at(-1)?.position ?? head
       await new Promise<void>((resolve) => timers.nextTurn(resolve))
     }
@@ -215,7 +215,7 @@ export class OutboxFollower {
         const events = await outbox.eventsOf(row)
         // It may have been handed over since.
         if (row.position > this.#position)
-          this.#ready.set(row.position, { row: outbox.concernOf(row), events })
+          this.#ready.set(row.position, { row: outbox.keysOfRow(row), events })
       }),
     )
     const last = rows.at(-1)?.position ?? 0
@@ -294,11 +294,7 @@ export class OutboxFollower {
 }
 
 /** The keys of a row of messages that was handed over. */
-function handedConcern(
-  position: number,
-  events: readonly DeliveredEvent[],
-  now: number,
-): RowConcern {
+function handedConcern(position: number, events: readonly DeliveredEvent[], now: number): RowKeys {
   const logs = new Map<string, ChangedLog>()
   for (const { payload, change = 0 } of events) {
     if (!('conversation' in payload)) continue

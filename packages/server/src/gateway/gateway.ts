@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout as pause, setImmediate } from 'node:timers/promises'
 import { AppError, openSession } from '@hermod/protocol'
-import type { Delivery } from '../delivery/delivery.js'
+import type { SessionDelivery } from '../delivery/delivery.js'
 import type { Edge } from '../edge/edge.js'
 import { Slots } from '../lib/concurrency/slots.js'
 import { createRequestIds } from '../lib/ids/request-ids.js'
@@ -36,7 +36,7 @@ import { TimerWheel } from './time/timer-wheel.js'
 export interface GatewayOptions {
   readonly edge: Pick<Edge, 'bodies' | 'connections' | 'origins' | 'addressOf' | 'baseUrlOf'>
   readonly executor: Executor
-  readonly delivery: Delivery
+  readonly delivery: SessionDelivery
   readonly sessions: SessionsByApp & Pick<SessionRegistry, 'remove'>
   readonly limits: Pick<CallLimits, 'requestArrived' | 'bytesArrived'>
   readonly observer: GatewayObserver

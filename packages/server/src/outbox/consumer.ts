@@ -1,7 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Event, EventKind } from '@hermod/protocol/events'
-import type { ChangedLog, LogKey } from './rows/log-key.js'
-import type { EditKind, RecordedEdit } from './rows/recorded-event.js'
+import type { ChangedLog, RowLog } from './rows/log-key.js'
+import type { EditEventKind, RecordedEdit } from './rows/recorded-event.js'
 
 /** An event as a consumer gets it. */
 export type DeliveredEvent = Event<EventKind> & {
@@ -38,19 +38,19 @@ export interface Consumer {
 }
 
 /** An event without its place in the outbox. */
-type Content<Kind extends EventKind> = {
+type EventContent<Kind extends EventKind> = {
   readonly [K in Kind]: Pick<Event<K>, 'kind' | 'payload'>
 }[Kind]
 
 /** An event of a row of kind `message.stored`. */
-export type MessageEvent = Content<'message.stored' | 'change.skipped'> & {
+export type MessageEvent = EventContent<'message.stored' | 'change.skipped'> & {
   /** Distinguishes the events of one row. */
   readonly name: string
   readonly change?: number
 }
 
 /** The logs that a search is for. */
-export interface LogPattern extends Pick<LogKey, 'lowId' | 'isGroup'> {
+export interface LogPattern extends Pick<RowLog, 'lowId' | 'isGroup'> {
   /** null: any. */
   readonly highId: Int64 | null
 }
@@ -69,5 +69,5 @@ export interface MessageReader {
    */
   read(appId: string, payload: string): Promise<readonly MessageEvent[]>
   /** Returns an edit with the message as it is now, or `change.skipped` when it is gone. */
-  readEdit(edit: RecordedEdit): Promise<Content<EditKind | 'change.skipped'>>
+  readEdit(edit: RecordedEdit): Promise<EventContent<EditEventKind | 'change.skipped'>>
 }

@@ -29,11 +29,11 @@ export function userChangesOf(event: AppendedEvent): UserChange[] {
   )
 }
 
-type Payload = Exclude<AppendedEvent, { readonly kind: 'message.stored' }>['payload']
+type ChangePayload = Exclude<AppendedEvent, { readonly kind: 'message.stored' }>['payload']
 
 function usersOf(
   concerned: ConcernedUsers,
-  payload: Payload,
+  payload: ChangePayload,
   also: AlsoConcerned,
 ): readonly Int64[] {
   const { actor_id: actorId, user_ids: userIds } = payload
@@ -53,7 +53,7 @@ function usersOf(
 
 function changesOf(
   name: UserChangeName,
-  payload: Payload,
+  payload: ChangePayload,
   userIds: readonly Int64[],
 ): UserChange[] {
   const kind = userChangeKind[name]

@@ -80,7 +80,7 @@ export interface UploadForm {
 }
 
 /** A body that is a form with a file. */
-export interface Upload {
+export interface UploadParameters {
   /**
    * Bytes of the whole body, so the file is a little shorter; null when the client does not
    * announce them.
@@ -163,7 +163,10 @@ export function handleDownload<P, R extends CallerRule>(
 /** Binds the code that takes a form with a file. */
 export function handleUpload<P, D, X, R extends CallerRule>(
   operation: Operation<P, D, X, R>,
-  run: (params: P, context: CallContext<R> & { readonly upload: Upload }) => Promise<Payload<D, X>>,
+  run: (
+    params: P,
+    context: CallContext<R> & { readonly upload: UploadParameters },
+  ) => Promise<Payload<D, X>>,
 ): Handler {
   return { operation: operation as Operation, run: run as Handler['run'] }
 }

@@ -9,7 +9,7 @@ import type { Int64, Item, TSchema } from '@hermod/protocol'
 type Decode = (value: unknown, path: string, violations: string[]) => unknown
 
 /** The parts of a schema that the decoder reads. */
-export interface JsonSchema {
+export interface DecoderSchema {
   readonly type?: string
   readonly format?: string
   readonly enum?: readonly unknown[]
@@ -20,15 +20,15 @@ export interface JsonSchema {
   readonly maxLength?: number
   readonly pattern?: string
   readonly 'x-form'?: string
-  readonly items?: JsonSchema
+  readonly items?: DecoderSchema
   readonly minItems?: number
   readonly maxItems?: number
   readonly 'x-item-list'?: boolean
   readonly 'x-blank-is-absent'?: boolean
-  readonly properties?: Readonly<Record<string, JsonSchema>>
+  readonly properties?: Readonly<Record<string, DecoderSchema>>
   readonly required?: readonly string[]
   readonly additionalProperties?: boolean
-  readonly anyOf?: readonly JsonSchema[]
+  readonly anyOf?: readonly DecoderSchema[]
 }
 
 /** `coerce` for values from callers; `exact` for answers of the service, where "5" is no integer. */
@@ -42,10 +42,10 @@ const trueForms = new Set<unknown>([true, 1, '1', 'true'])
 const falseForms = new Set<unknown>([false, 0, '0', 'false'])
 
 export function compileDecoder(schema: TSchema, mode: Mode = 'coerce'): Decode {
-  return compile(schema as JsonSchema, mode)
+  return compile(schema as DecoderSchema, mode)
 }
 
-function compile(schema: JsonSchema, mode: Mode): Decode {
+function compile(schema: DecoderSchema, mode: Mode): Decode {
   if (schema.anyOf) return compileUnion(schema.anyOf, schema['x-form'], mode)
   switch (schema.type) {
     case 'integer':
@@ -76,7 +76,7 @@ function refuse(violations: string[], path: string, text: string): undefined {
   violations.push(`${path} ${text}`)
 }
 
-function compileInteger(schema: JsonSchema, mode: Mode): Decode {
+function compileInteger(schema: DecoderSchema, mode: Mode): Decode {
   const is64 = schema.format === 'int64'
   const min = schema.minimum
   const max = schema.maximum
@@ -105,7 +105,7 @@ function toInteger(value: unknown, mode: Mode): Int64 | null {
   return Number.isSafeInteger(number) ? number + 0 : BigInt(value)
 }
 
-function integerExpectation(schema: JsonSchema): string {
+function integerExpectation(schema: DecoderSchema): string {
   if (schema.enum) return `must be one of ${schema.enum.join(', ')}`
   const isWide = schema.format === 'int64'
   const min = schema.minimum ?? (isWide ? undefined : -(2 ** 31))
@@ -136,7 +136,7 @@ function compileBoolean(mode: Mode): Decode {
   }
 }
 
-function compileString(schema: JsonSchema): Decode {
+function compileString(schema: DecoderSchema): Decode {
   const min = schema.minLength ?? 0
   const max = schema.maxLength ?? Number.POSITIVE_INFINITY
   const pattern = schema.pattern === undefined ? null : new RegExp(schema.pattern, 'u')
@@ -172,7 +172,7 @@ function codePoints(value: string): number {
 }
 
 function isList(
-  schema: JsonSchema,
+  schema: DecoderSchema,
   value: unknown,
   path: string,
   violations: string[],
@@ -190,7 +190,7 @@ function isList(
   return false
 }
 
-function compileArray(schema: JsonSchema, mode: Mode): Decode {
+function compileArray(schema: DecoderSchema, mode: Mode): Decode {
   const item = compile(schema.items ?? {}, mode)
   return (value, path, violations) => {
     if (!isList(schema, value, path, violations)) return undefined
@@ -202,7 +202,7 @@ function compileArray(schema: JsonSchema, mode: Mode): Decode {
   }
 }
 
-function compileItemList(schema: JsonSchema): Decode {
+function compileItemList(schema: DecoderSchema): Decode {
   const item = compile(schema.items ?? {}, 'coerce')
   return (value, path, violations) => {
     if (!isList(schema, value, path, violations)) return undefined
@@ -216,7 +216,7 @@ function compileItemList(schema: JsonSchema): Decode {
   }
 }
 
-function compileObject(schema: JsonSchema, mode: Mode): Decode {
+function compileObject(schema: DecoderSchema, mode: Mode): Decode {
   if (!schema.properties)
     return (given, path, violations) => {
       const value = objectFrom(given, mode)
@@ -257,7 +257,7 @@ export function objectFrom(value: unknown, mode: Mode = 'coerce'): unknown {
 }
 
 /** Reports whether "" is a value of such a field, valid or not. */
-export function isText(schema: JsonSchema): boolean {
+export function isText(schema: DecoderSchema): boolean {
   const { type, enum: words, anyOf, 'x-blank-is-absent': blankIsAbsent } = schema
   const isString = type === 'string' && words === undefined
   return isString || type === undefined || anyOf !== undefined || blankIsAbsent === false
@@ -279,7 +279,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 
 /** @param form what the value must be, for values of which no member can be named */
 function compileUnion(
-  branches: readonly JsonSchema[],
+  branches: readonly DecoderSchema[],
   form: string | undefined,
   mode: Mode,
 ): Decode {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { EventLoopBudget } from '../lib/concurrency/event-loop-budget.js'
 import type { FileAnswer } from '../lib/system/file-answer.js'
 import { unlimited } from './allowance.js'
-import { type Call, data, handleDownload, handleUpload, type Upload } from './call.js'
+import { type Call, data, handleDownload, handleUpload, type UploadParameters } from './call.js'
 import { noCallLimits } from './call-limits.js'
 import { asEnvelope, Executor } from './executor.js'
 import { FileCalls } from './file-calls.js'
@@ -87,7 +87,7 @@ const call: Call = {
     groupId: undefined,
   },
 }
-const incoming: Upload = {
+const incoming: UploadParameters = {
   length: 7,
   form: () => Promise.reject(new Error('must not be read')),
 }

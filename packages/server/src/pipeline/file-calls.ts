@@ -2,7 +2,7 @@ import type { AppError, Operation } from '@hermod/protocol'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 import type { FileAnswer } from '../lib/system/file-answer.js'
 import { type Allowance, unlimited } from './allowance.js'
-import type { Call, Reply, Upload } from './call.js'
+import type { Call, Reply, UploadParameters } from './call.js'
 import type { Executor, WritePayload } from './executor.js'
 
 /**
@@ -40,7 +40,7 @@ export class FileCalls {
     operation: Operation,
     call: Call,
     write: WritePayload<Encoded>,
-    upload: Upload | null,
+    upload: UploadParameters | null,
   ): Promise<Reply<Encoded>> {
     let payer: Pick<Allowance, 'charge'> = unlimited
     const reply = await this.executor.execute(operation, call, write, {

@@ -12,7 +12,7 @@ import {
   isAbsent,
   isRecord,
   isText,
-  type JsonSchema,
+  type DecoderSchema,
   objectFrom,
 } from './decode.js'
 
@@ -42,7 +42,7 @@ export type ReadParameters = (
   arrived: BodyArrived,
 ) => MaybePromise<Parameters>
 
-interface Field {
+interface ParameterField {
   readonly name: string
   readonly home: 'query' | 'body'
   readonly isText: boolean
@@ -83,12 +83,15 @@ export function invalid(
   return new AppError(error, violations.join('; '))
 }
 
-function fieldsOf(properties: Readonly<Record<string, TSchema>>, home: Field['home']): Field[] {
+function fieldsOf(
+  properties: Readonly<Record<string, TSchema>>,
+  home: ParameterField['home'],
+): ParameterField[] {
   const required = new Set((object(properties).required ?? []) as string[])
   return Object.entries(properties).map(([name, schema]) => ({
     name,
     home,
-    isText: isText(schema as JsonSchema),
+    isText: isText(schema as DecoderSchema),
     isScalar: schema.type !== 'array' && schema.type !== 'object',
     isRequired: required.has(name),
     decode: compileDecoder(schema),
@@ -96,7 +99,7 @@ function fieldsOf(properties: Readonly<Record<string, TSchema>>, home: Field['ho
 }
 
 function readField(
-  field: Field,
+  field: ParameterField,
   query: QueryParameters,
   body: Readonly<Parameters>,
   violations: string[],

@@ -11,7 +11,7 @@ import type { Sql } from '../support/database/sql.js'
 import { aGroup, expectSuccess, groupCall } from '../support/groups/groups.js'
 import { InProcessServer } from '../support/in-process-server.js'
 import {
-  type ChangePage,
+  type ChangesOfLog,
   ChangeReader,
   type KnownMessage,
   Replica,
@@ -61,7 +61,7 @@ function due(log: readonly Logged[], after: number, next: number) {
     .slice(after, next)
 }
 
-function allOf({ changes }: ChangePage) {
+function allOf({ changes }: ChangesOfLog) {
   return changes?.map((each) => {
     const { change, kind } = each
     if (each.kind === 'skipped') return { change, seq: each.recalled?.seq ?? null }
@@ -71,7 +71,7 @@ function allOf({ changes }: ChangePage) {
 }
 
 /** Without the numbers that are skipped. */
-function shown(page: ChangePage) {
+function shown(page: ChangesOfLog) {
   return allOf(page)?.filter(({ kind }) => kind !== undefined)
 }
 

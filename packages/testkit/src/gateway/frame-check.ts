@@ -10,36 +10,36 @@ import {
 import type { GatewayFrame } from './frame.js'
 
 /** The keywords that frames of the server use. */
-interface Schema {
+interface FrameSchema {
   readonly type?: string
   readonly const?: unknown
   readonly enum?: readonly unknown[]
-  readonly anyOf?: readonly Schema[]
-  readonly items?: Schema
-  readonly properties?: Readonly<Record<string, Schema>>
+  readonly anyOf?: readonly FrameSchema[]
+  readonly items?: FrameSchema
+  readonly properties?: Readonly<Record<string, FrameSchema>>
   readonly required?: readonly string[]
   /** True for an object whose members are those of an application. */
   readonly additionalProperties?: boolean
 }
 
-const eventFrames = new Map<string, Schema>(
-  deviceEventKinds.map((kind: DeviceEventKind) => [kind, eventFrame(kind) as Schema]),
+const eventFrames = new Map<string, FrameSchema>(
+  deviceEventKinds.map((kind: DeviceEventKind) => [kind, eventFrame(kind) as FrameSchema]),
 )
-eventFrames.set('sync.needed', syncNeededFrame as Schema)
-eventFrames.set('session.closing', sessionClosingFrame as Schema)
+eventFrames.set('sync.needed', syncNeededFrame as FrameSchema)
+eventFrames.set('session.closing', sessionClosingFrame as FrameSchema)
 
 /** Returns what in a frame differs from the contract, or null. Unknown kinds and members differ. */
 export function frameFault(frame: GatewayFrame): string | null {
   const { id, code, event } = frame
   // Answers of operations are checked by the server itself.
   if (id !== undefined)
-    return code === 200 ? null : faultOf(frame, failureFrame as Schema, 'failure')
-  if (event === undefined) return faultOf(frame, heartbeatFrame as Schema, 'heartbeat')
+    return code === 200 ? null : faultOf(frame, failureFrame as FrameSchema, 'failure')
+  if (event === undefined) return faultOf(frame, heartbeatFrame as FrameSchema, 'heartbeat')
   const schema = eventFrames.get(event)
   return schema ? faultOf(frame, schema, event) : `${event} is no kind of event`
 }
 
-function faultOf(value: unknown, schema: Schema, path: string): string | null {
+function faultOf(value: unknown, schema: FrameSchema, path: string): string | null {
   if (schema.anyOf) {
     const faults = schema.anyOf.map((option) => faultOf(value, option, path))
     return faults.includes(null) ? null : (faults[0] ?? null)
@@ -52,7 +52,7 @@ function faultOf(value: unknown, schema: Schema, path: string): string | null {
   return schema.type === 'object' ? memberFault(value as object, schema, path) : null
 }
 
-function itemFault(values: readonly unknown[], schema: Schema, path: string): string | null {
+function itemFault(values: readonly unknown[], schema: FrameSchema, path: string): string | null {
   for (const [index, value] of values.entries()) {
     const fault = faultOf(value, schema, `${path}[${index}]`)
     if (fault !== null) return fault
@@ -62,7 +62,7 @@ function itemFault(values: readonly unknown[], schema: Schema, path: string): st
 
 function memberFault(
   value: object,
-  { properties = {}, required = [], additionalProperties }: Schema,
+  { properties = {}, required = [], additionalProperties }: FrameSchema,
   path: string,
 ): string | null {
   const missing = required.find((name) => !(name in value))

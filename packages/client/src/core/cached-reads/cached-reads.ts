@@ -4,7 +4,7 @@ import type { Answer, Command } from '../inputs.js'
 import type { Failure } from '../../model/failure.js'
 import { idsOf, listOf, type Members, membersOf } from '../logs/wire.js'
 import { isRepeated, spreadMs, waitMsOf } from '../outcomes.js'
-import type { EventFrame, Part } from '../part.js'
+import type { ServerEvent, Part } from '../part.js'
 import type { CachedRead } from '../../model/records.js'
 import type { CachedReadsListener } from '../access.js'
 import { groupAfter, isShared, membersAfter, stepOf } from './group-changes.js'
@@ -97,7 +97,7 @@ export class CachedReads implements Part, CachedReadsListener {
     return true
   }
 
-  event(frame: EventFrame): void {
+  event(frame: ServerEvent): void {
     const { me } = this.#context
     const { group_id: groupId } = membersOf(frame.data)
     if (!isShared(frame)) {
@@ -136,7 +136,7 @@ export class CachedReads implements Part, CachedReadsListener {
   }
 
   /** Applies an event of a group to an answer about the group. */
-  #take(key: string, frame: EventFrame): void {
+  #take(key: string, frame: ServerEvent): void {
     if (this.#reading.has(key)) this.#reading.set(key, true)
     const record = this.#records.get(key)
     if (!record || record.isStale) return
@@ -148,7 +148,7 @@ export class CachedReads implements Part, CachedReadsListener {
   }
 
   /** @returns the value after an event; undefined: it has to be read */
-  #after({ key, value }: CachedRead, frame: EventFrame, step: 'known' | 'next'): unknown {
+  #after({ key, value }: CachedRead, frame: ServerEvent, step: 'known' | 'next'): unknown {
     if (key.startsWith('group.')) return step === 'known' ? value : groupAfter(Object(value), frame)
     const list = listOf(value)
     const { group_id: groupId, user_ids: userIds } = membersOf(frame.data)

@@ -3,7 +3,7 @@
  * rules are those of docs/guides/realtime.md.
  */
 import { idsOf, type Members, membersOf } from '../logs/wire.js'
-import type { EventFrame } from '../part.js'
+import type { ServerEvent } from '../part.js'
 
 const chatroom = 2
 const dissolved = 1
@@ -34,12 +34,12 @@ const crowds = /joined|left|presence|absence/
 export type Step = 'known' | 'next' | 'gap'
 
 /** Tests for an event that all members of a group get. */
-export function isShared({ event }: EventFrame): boolean {
+export function isShared({ event }: ServerEvent): boolean {
   return event.startsWith('group.') && !ownEvents.test(event)
 }
 
 /** Compares an event with the version of a group that is held; without one there is a gap. */
-export function stepOf({ version: local, type }: GroupState, { event, data }: EventFrame): Step {
+export function stepOf({ version: local, type }: GroupState, { event, data }: ServerEvent): Step {
   const { version, since_version: since = version - 1 } = data as GroupData
   const isCounted = type !== chatroom || !crowds.test(event)
   if (version < local || (isCounted && version === local)) return 'known'
@@ -47,7 +47,7 @@ export function stepOf({ version: local, type }: GroupState, { event, data }: Ev
 }
 
 /** Returns the group after its next event. */
-export function groupAfter(group: Members, { event, data }: EventFrame): Members {
+export function groupAfter(group: Members, { event, data }: ServerEvent): Members {
   const { property, value, member_count: count, updated_at, user_ids, version } = membersOf(data)
   const [owner] = idsOf(user_ids)
   return {
@@ -65,7 +65,7 @@ export function groupAfter(group: Members, { event, data }: EventFrame): Members
 /** Returns the members of a group after an event, which may be applied twice. */
 export function membersAfter(
   members: readonly Members[],
-  { event, data }: EventFrame,
+  { event, data }: ServerEvent,
   me: number,
 ): readonly Members[] | undefined {
   const { property, value, role, expired_time, ...fields } = membersOf(data)

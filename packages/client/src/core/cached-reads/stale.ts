@@ -1,6 +1,6 @@
 /** The answers that events and user changes make stale. */
 import { idsOf } from '../logs/wire.js'
-import type { EventFrame } from '../part.js'
+import type { ServerEvent } from '../part.js'
 
 /** Keys by number of the enumeration userChangeKind. */
 const changeKinds: readonly ((ref: number, me: number) => readonly string[])[] = [
@@ -40,7 +40,7 @@ const ownEvents = {
 }
 
 /** Returns the keys that an event makes stale. */
-export function keysOfEvent({ event, data }: EventFrame, me: number): readonly string[] {
+export function keysOfEvent({ event, data }: ServerEvent, me: number): readonly string[] {
   const { actor_id: actor, user_ids: userIds, group_id: group } = data as EventMembers
   for (const [name, kind] of Object.entries(ownEvents))
     if (event.startsWith(name)) return keysOfChange(kind, 0, me)
@@ -55,7 +55,7 @@ export function keysOfEvent({ event, data }: EventFrame, me: number): readonly s
 }
 
 /** Returns the keys that an event for all members makes stale, because it concerns the own user. */
-export function keysOfOwnChange(frame: EventFrame, me: number): readonly string[] {
+export function keysOfOwnChange(frame: ServerEvent, me: number): readonly string[] {
   const { user_ids: userIds, group_id: group, former_owner_id: former } = frame.data as EventMembers
   if (former !== me && !idsOf(userIds).includes(me)) return []
   if (/joined|left|kicked|blocked|ence$/.test(frame.event)) return keysOfEvent(frame, me)

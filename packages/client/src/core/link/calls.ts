@@ -1,5 +1,5 @@
 import { badAnswer, failureOf } from '../../errors.js'
-import type { CallOptions, CallOutcome } from '../core-context.js'
+import type { ActingFor, CallOutcome } from '../core-context.js'
 import type { Failure } from '../../model/failure.js'
 import type { OpenedSession } from '../part.js'
 import { bytesOf } from './wire-text.js'
@@ -28,7 +28,7 @@ export interface CallsHost {
   unanswered(): void
 }
 
-interface Call {
+interface PendingCall {
   readonly isSend: boolean
   readonly members: object
   readonly done: (outcome: CallOutcome) => void
@@ -36,16 +36,16 @@ interface Call {
 }
 
 /** The frame of an answer. */
-export interface AnswerFrame {
+export interface AnswerMembers {
   readonly [member: string]: unknown
 }
 
 /** The calls of a session: numbers them, bounds them, and gives each one outcome. */
 export class Calls {
   readonly #host: CallsHost
-  #waiting: Call[] = []
+  #waiting: PendingCall[] = []
   /** By number. */
-  readonly #inFlight = new Map<number, Call>()
+  readonly #inFlight = new Map<number, PendingCall>()
   #lastId = 0
   #isOpen = false
   #maxInFlight = 1
@@ -80,10 +80,10 @@ export class Calls {
     op: string,
     data: object,
     done: (outcome: CallOutcome) => void,
-    { userId, groupId }: CallOptions = {},
+    { userId, groupId }: ActingFor = {},
   ): () => void {
     let isCancelled = false
-    const call: Call = {
+    const call: PendingCall = {
       isSend: sends.test(op),
       members: { op, data, user_id: userId, group_id: groupId },
       done: (outcome) => {
@@ -105,7 +105,7 @@ export class Calls {
   }
 
   /** Takes an answer; one to no call is ignored. */
-  answer(frame: AnswerFrame): void {
+  answer(frame: AnswerMembers): void {
     const id = frame.id as number
     const call = this.#take(id)
     if (!call) return
@@ -118,7 +118,7 @@ export class Calls {
   }
 
   /** A call that has not run is sent again, when the server takes more. Only a send pauses sends. */
-  #isRepeated(call: Call, { code, retryAfterMs = 1_000 }: Failure): boolean {
+  #isRepeated(call: PendingCall, { code, retryAfterMs = 1_000 }: Failure): boolean {
     if (code !== tooManyRequests || retryAfterMs > maxPauseMs || call.repeats >= maxRepeats)
       return false
     call.repeats++
@@ -140,11 +140,11 @@ export class Calls {
     if (ms > 0 && ms < Infinity) this.#host.after('calls.pause', ms, () => this.#sendWaiting())
   }
 
-  #pauseMs({ isSend }: Call): number {
+  #pauseMs({ isSend }: PendingCall): number {
     return (isSend ? this.#sendsPausedUntil : this.#pausedUntil) - this.#host.now
   }
 
-  #send(call: Call): void {
+  #send(call: PendingCall): void {
     const id = this.#lastId + 1
     let text: string
     try {
@@ -170,18 +170,18 @@ export class Calls {
   }
 
   /** Takes a call out of those in flight. */
-  #take(id: number): Call | undefined {
+  #take(id: number): PendingCall | undefined {
     const call = this.#inFlight.get(id)
     this.#inFlight.delete(id)
     this.#host.cancel(limitTimer(id))
     return call
   }
 
-  #fail(call: Call, failure: Failure): void {
+  #fail(call: PendingCall, failure: Failure): void {
     this.#finish(call, { type: 'failure', failure })
   }
 
-  #finish(call: Call, outcome: CallOutcome): void {
+  #finish(call: PendingCall, outcome: CallOutcome): void {
     this.#host.later(() => call.done(outcome))
   }
 }
@@ -192,7 +192,7 @@ export function limitOf(value: unknown, otherwise: number, max: number): number 
 }
 
 /** Returns the failure of an answer, undefined for one of success. */
-export function failureIn(frame: AnswerFrame): Failure | undefined {
+export function failureIn(frame: AnswerMembers): Failure | undefined {
   const { code, name, message, retry, retry_after_ms: retryAfterMs } = frame
   if (code === 200) return undefined
   if (!Number.isSafeInteger(code)) return badAnswer('a call')

@@ -4,7 +4,7 @@ import type { Failure } from '../../model/failure.js'
 import type { ConnectionStatus } from '../live-state.js'
 import { backoff, isLoggedOut } from '../outcomes.js'
 import type { OpenedSession } from '../part.js'
-import { type AnswerFrame, failureIn, limitOf } from './calls.js'
+import { type AnswerMembers, failureIn, limitOf } from './calls.js'
 
 /** Names the client to the server. */
 export interface LinkOptions {
@@ -187,7 +187,7 @@ export class Link {
   }
 
   /** Takes an answer whose id is text: to session.open, or to a probe. */
-  answer(frame: AnswerFrame): void {
+  answer(frame: AnswerMembers): void {
     if (frame.id === 'probe') {
       this.#probedAt = 0
       this.#watch()
@@ -268,7 +268,7 @@ export class Link {
     this.#limit(openLimitMs, () => this.#replace('no session in time'))
   }
 
-  #opened(frame: AnswerFrame): void {
+  #opened(frame: AnswerMembers): void {
     const failure = failureIn(frame)
     if (failure) {
       // The close follows, with the code that says what to do.

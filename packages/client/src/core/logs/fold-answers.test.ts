@@ -22,7 +22,7 @@ import {
   type HeadRequest,
 } from './fold-answers.js'
 import { beginFold, type Fold, foldChange, foldDeletion, foldPosition } from './log-fold.js'
-import type { Head, LogChange } from './wire.js'
+import type { Head, FoldedChange } from './wire.js'
 
 /** Applies a head. @returns the record, and what is left to do */
 function taken(record: LogRecord, head: Head, options: Partial<HeadRequest> = {}) {
@@ -355,7 +355,7 @@ class ListedLog {
   }
 
   /** A change as it is read now: a later one may have overtaken it. */
-  #change(change: number): LogChange {
+  #change(change: number): FoldedChange {
     const { kind, seq } = this.changes[change - 1] as (typeof this.changes)[number]
     const found = this.#messages[seq - 1] ?? null
     const isLatest = !this.changes.slice(change).some((each) => each.seq === seq)

@@ -1,5 +1,5 @@
 import { groupKey, logKeyOf } from '../../model/log-key.js'
-import type { EventFrame } from '../part.js'
+import type { ServerEvent } from '../part.js'
 import type { LogKey } from '../../model/records.js'
 import {
   type Fold,
@@ -38,7 +38,7 @@ const settings = ['history_visible', 'read_ack']
 /** Applies an event to the log that it concerns. Other events do nothing. */
 export function applyEvent(
   logs: Logs,
-  { event, data, change }: EventFrame,
+  { event, data, change }: ServerEvent,
   me: number,
 ): EventResult {
   const members = membersOf(data)
@@ -51,7 +51,7 @@ export function applyEvent(
   return applied
 }
 
-function applyChange(logs: Logs, frame: Required<EventFrame>): EventResult {
+function applyChange(logs: Logs, frame: Required<ServerEvent>): EventResult {
   const key = logKeyOf(membersOf(frame.data).conversation)
   if (key === undefined) return { type: 'nonsense' }
   const { change } = frame

@@ -5,7 +5,7 @@
 import { conversationOf, kindOf } from '../../model/log-key.js'
 import { addRange, covers, removePosition } from '../ranges.js'
 import type { LogKey, LogRecord, MessageRecord, SeqRange } from '../../model/records.js'
-import type { LogChange } from './wire.js'
+import type { FoldedChange } from './wire.js'
 
 /** A log with what has been done to it since the fold began. */
 export interface Fold {
@@ -30,14 +30,14 @@ export interface Fold {
 }
 
 /** The user who reads the log. */
-export interface Reader {
+export interface LogReader {
   readonly me: number
   /** Messages of the conversation up to this ID are read, because the user has answered later; 0: none. */
   readonly answeredMsgId: number
 }
 
 /** The copy of the record that a fold changes. */
-type Draft = { -readonly [name in keyof LogRecord]: LogRecord[name] }
+type LogDraft = { -readonly [name in keyof LogRecord]: LogRecord[name] }
 
 /** Positions that only grow while a log is the same. */
 type Numbers = Pick<
@@ -88,7 +88,7 @@ export function beginFold(record: LogRecord): Fold {
 }
 
 /** Returns the record to change. */
-export function draftOf(fold: Fold): Draft {
+export function draftOf(fold: Fold): LogDraft {
   if (fold.record === fold.before) fold.record = { ...fold.before }
   return fold.record
 }
@@ -130,7 +130,7 @@ export function readAll(fold: Fold): void {
 }
 
 /** Applies the change that is next in the log, of an event or a page. */
-export function foldChange(fold: Fold, change: LogChange, reader: Reader): Applied {
+export function foldChange(fold: Fold, change: FoldedChange, reader: LogReader): Applied {
   const next = fold.record.change + 1
   if (change.change < next) return 'known'
   if (change.change > next || change.kind === 'unknown') return 'gap'
@@ -283,7 +283,7 @@ export function forget(fold: Fold, before?: number): number {
 const lengthOf = (ranges: readonly SeqRange[]) =>
   ranges.reduce((sum, [from, to]) => sum + to + 1 - from, 0)
 
-function store(fold: Fold, message: MessageRecord, { me, answeredMsgId }: Reader): void {
+function store(fold: Fold, message: MessageRecord, { me, answeredMsgId }: LogReader): void {
   const { seq, msgId, senderId, isSystem } = message
   raise(fold, { seq })
   put(fold, message)

@@ -9,7 +9,7 @@ import type { LogKey, LogRecord, MessageRecord } from '../../model/records.js'
 export type Members = Readonly<Record<string, unknown>>
 
 /** A change of a log. A skipped one has a position when its message is gone. */
-export type LogChange = { readonly change: number } & (
+export type FoldedChange = { readonly change: number } & (
   | { readonly kind: 'stored' | 'edited'; readonly message: MessageRecord }
   | {
       readonly kind: 'recalled'
@@ -48,7 +48,7 @@ export interface Head {
   readonly hiddenMsgId: number
   /** Present: `changes` are all changes above this number. */
   readonly from?: number
-  readonly changes: readonly LogChange[]
+  readonly changes: readonly FoldedChange[]
   /** The newest messages, newest first; absent: they did not fit. */
   readonly messages?: readonly MessageRecord[]
 }
@@ -56,7 +56,7 @@ export interface Head {
 /** A page of message.changes. */
 export interface ChangesPage {
   readonly from?: number
-  readonly changes: readonly LogChange[]
+  readonly changes: readonly FoldedChange[]
   readonly next: number
   readonly change: number
   readonly hiddenMsgId: number
@@ -82,7 +82,7 @@ export interface SyncPage {
   readonly cursor: string
 }
 
-const changeKinds: Readonly<Record<string, LogChange['kind']>> = {
+const changeKinds: Readonly<Record<string, FoldedChange['kind']>> = {
   'message.stored': 'stored',
   'message.replaced': 'edited',
   'message.appended': 'edited',
@@ -151,7 +151,7 @@ export function changeOf(
     change,
     data,
   }: { readonly event: string; readonly change: number; readonly data: unknown },
-): LogChange {
+): FoldedChange {
   const kind = Object.hasOwn(changeKinds, event) ? changeKinds[event] : 'unknown'
   const members = membersOf(data)
   const seq = countOf(members.seq)
@@ -170,7 +170,7 @@ export function changeOf(
   return { change, kind: 'unknown' }
 }
 
-function changesOf(log: LogKey, value: unknown): readonly LogChange[] {
+function changesOf(log: LogKey, value: unknown): readonly FoldedChange[] {
   return listOf(value).flatMap((each) => {
     const { event, change, data } = membersOf(each)
     const number = countOf(change)

@@ -1,7 +1,7 @@
 import type { CoreContext } from '../core-context.js'
 import type { Command } from '../inputs.js'
 import { callUntilAnswered } from '../outcomes.js'
-import type { EventFrame, Part } from '../part.js'
+import type { ServerEvent, Part } from '../part.js'
 
 /** Users that a connection can watch. */
 const maxUsers = 500
@@ -13,7 +13,7 @@ const shownMs = 10_000
 /** Events that make users contacts. */
 const newContacts = /^contact\.(added|accepted)$/
 
-interface OnlineState {
+interface UserPresence {
   readonly user_id: number
   readonly online: boolean
 }
@@ -52,14 +52,14 @@ export class Presence implements Part {
     return true
   }
 
-  event({ event, data }: EventFrame): void {
+  event({ event, data }: ServerEvent): void {
     // The server follows only those who were contacts at the call.
     if (newContacts.test(event)) {
       this.#subscribed = new Set()
       this.#subscribeSoon()
     }
     if (event !== 'presence') return
-    const { users } = data as { readonly users: readonly OnlineState[] }
+    const { users } = data as { readonly users: readonly UserPresence[] }
     const online = new Set(this.#context.live.online)
     const watched = this.#union()
     for (const { user_id: id, online: isOnline } of users)
@@ -84,7 +84,7 @@ export class Presence implements Part {
     this.#subscribed = users
     callUntilAnswered(this.#context, 'presence.subscribe', { user_ids: [...users] }, (answer) => {
       this.#isCalling = false
-      const states = (answer?.data ?? []) as OnlineState[]
+      const states = (answer?.data ?? []) as UserPresence[]
       this.#show(new Set(states.filter(({ online }) => online).map(({ user_id: id }) => id)))
       this.#subscribe()
     })

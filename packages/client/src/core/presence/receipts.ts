@@ -1,7 +1,7 @@
 import type { CoreContext } from '../core-context.js'
 import { conversationOf } from '../../model/log-key.js'
 import { callUntilAnswered } from '../outcomes.js'
-import type { EventFrame, Part } from '../part.js'
+import type { ServerEvent, Part } from '../part.js'
 import type { LogKey, LogRecord } from '../../model/records.js'
 import type { LogAccess, ReceiptsListener } from '../access.js'
 
@@ -62,7 +62,7 @@ export class Receipts implements Part, ReceiptsListener {
     })
   }
 
-  event({ event, data }: EventFrame): void {
+  event({ event, data }: ServerEvent): void {
     if (event !== 'push.notification') return
     const { task_id: taskId } = data as { readonly task_id: number }
     if (this.#pushes.size < maxPushes) this.#pushes.add(taskId)

@@ -1,7 +1,7 @@
 import type { CoreContext } from '../core-context.js'
 import type { Command } from '../inputs.js'
 import { conversationOf, kindOf, logKeyOf } from '../../model/log-key.js'
-import type { EventFrame, Part } from '../part.js'
+import type { ServerEvent, Part } from '../part.js'
 
 /** A signal that is not repeated ends after this time. */
 const shownMs = 6_000
@@ -27,7 +27,7 @@ export class Typing implements Part {
     return true
   }
 
-  event({ event, data }: EventFrame): void {
+  event({ event, data }: ServerEvent): void {
     const isSignal = event === 'typing'
     if (!isSignal && event !== 'message.stored') return
     const { conversation, user_id, sender_id, state } = data as {

@@ -14,7 +14,7 @@ export interface GapsHost {
   needHead(key: LogKey): void
 }
 
-interface Target {
+interface MissingChanges {
   /** Up to which change the log has to get. */
   change: number
   /** Answers in a row that have not helped. */
@@ -30,7 +30,7 @@ export class Gaps {
   readonly #context: CoreContext
   readonly #logs: Logs
   readonly #host: GapsHost
-  readonly #targets = new Map<LogKey, Target>()
+  readonly #targets = new Map<LogKey, MissingChanges>()
 
   constructor(context: CoreContext, logs: Logs, host: GapsHost) {
     this.#context = context
@@ -68,7 +68,7 @@ export class Gaps {
     this.#context.after(timerOf(key), ms, () => this.#ask(key))
   }
 
-  #waitAgain(key: LogKey, target: Target): void {
+  #waitAgain(key: LogKey, target: MissingChanges): void {
     this.#wait(key, backoff(target.failures++, this.#context.random))
   }
 

@@ -15,7 +15,7 @@ type HistoryCommand = Extract<Command, { readonly type: 'history' }>
 /** The outcome of reading history: the position from which on everything is in the batch. */
 export type HistoryOutcome = HistoryResult | { readonly failure: Failure }
 
-interface Waiting {
+interface WaitingRead {
   readonly beforeSeq: number
   readonly limit: number
   readonly done: (outcome: HistoryOutcome) => void
@@ -33,7 +33,7 @@ export class History implements Part {
   readonly #context: CoreContext
   readonly #logs: Logs
   readonly #needHead: (key: LogKey, done: () => void) => void
-  readonly #waiting = new Map<LogKey, Waiting[]>()
+  readonly #waiting = new Map<LogKey, WaitingRead[]>()
   readonly #commands = new Set<string>()
 
   constructor(context: CoreContext, logs: Logs, needHead: (key: LogKey, done: () => void) => void) {

@@ -9,7 +9,7 @@ import { foldHead } from '../logs/fold-answers.js'
 import { type Fold, needHead } from '../logs/log-fold.js'
 import type { Logs } from '../logs/logs.js'
 import { type Head, type SyncPage, syncPageOf } from '../logs/wire.js'
-import type { EventFrame, OpenedSession, Part } from '../part.js'
+import type { ServerEvent, OpenedSession, Part } from '../part.js'
 import type { LogKey, LogRecord } from '../../model/records.js'
 import type { CachedReadsListener } from '../access.js'
 import { Gaps } from './gaps.js'
@@ -141,7 +141,7 @@ export class Sync implements Part {
       if (callbacks.length === 0) this.#wanted.delete(key)
   }
 
-  event(frame: EventFrame): void {
+  event(frame: ServerEvent): void {
     if (frame.event === 'sync.needed') {
       this.#require()
       return

@@ -27,7 +27,7 @@ const finalFailures = new Map([
   [14007, 'file_quota_reached'],
 ])
 
-interface UploadTicket {
+interface TicketAnswer {
   readonly upload_url: string
   readonly upload_method: string
   readonly oss_body_param?: Readonly<Record<string, string>>
@@ -121,7 +121,7 @@ export class Uploads {
     const { file } = upload.entry
     const failure = outcome.type === 'failure' ? outcome.failure : undefined
     const ticket =
-      outcome.type === 'answer' ? (outcome.answer.data as UploadTicket | null) : undefined
+      outcome.type === 'answer' ? (outcome.answer.data as TicketAnswer | null) : undefined
     if (outcome.type === 'lost') upload.state = 'waiting'
     else if (failure && !isRepeated(failure)) this.#fail(transactionId, failure)
     else if (!file || typeof ticket?.upload_url !== 'string')

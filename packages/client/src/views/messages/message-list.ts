@@ -14,7 +14,7 @@ export interface LoadedMessages {
 }
 
 /** Parts of a client that a list of messages uses. */
-interface Sources {
+interface MessageListOptions {
   readonly id: number
   /** The kind of the conversation, as it is known now. */
   readonly kind: () => ConversationKind
@@ -25,7 +25,7 @@ interface Sources {
 /** Makes the list of the messages of one conversation. */
 export function createMessageList(
   hub: Hub,
-  { id, kind, parts, interests }: Sources,
+  { id, kind, parts, interests }: MessageListOptions,
 ): LoadedMessages {
   const keys = () => parts.keys(id, kind())
   const loader = new MessageLoader(hub, {

@@ -10,7 +10,7 @@ import type { BroadcastService } from '../../domain/messaging/sending/broadcast-
 import type {
   MessageService,
   SendRequest,
-  SendResult,
+  SentMessages,
 } from '../../domain/messaging/sending/message-service.js'
 import { type CallContext, data, type Handler, handle } from '../../pipeline/call.js'
 import { chargeRowsTo } from '../../pipeline/call-cost.js'
@@ -59,7 +59,7 @@ export function sendingHandlers({
   ]
 }
 
-function toFailedTarget({ target, error }: SendResult['refused'][number]) {
+function toFailedTarget({ target, error }: SentMessages['refused'][number]) {
   const { code, text } = errorCatalogue[error]
   return { target, code, reason: text }
 }

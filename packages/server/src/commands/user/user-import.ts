@@ -11,7 +11,7 @@ import { fileNote } from '../runtime/files.js'
 import { openProgress, type Progress } from './progress.js'
 import { type FileEntry, format, readers, type UserFormat, type UserRecord } from './user-file.js'
 
-interface Failure {
+interface FailedLine {
   readonly line: number
   readonly username: string
   readonly reason: string
@@ -169,7 +169,7 @@ type ImportOutcome = 'created' | 'exists' | 'updated' | 'failed'
 /** Counts the outcomes of the lines and reports failed ones: to people at once, to scripts at the end. */
 class ImportRun {
   readonly #counts: Record<ImportOutcome, number> = { created: 0, exists: 0, updated: 0, failed: 0 }
-  readonly #failures: Failure[] = []
+  readonly #failures: FailedLine[] = []
   #withoutPassword = 0
   #lastLine = 0
 
@@ -242,7 +242,7 @@ class ImportRun {
       this.#withoutPassword++
   }
 
-  #fail(failure: Failure): void {
+  #fail(failure: FailedLine): void {
     this.#counts.failed++
     if (!this.options.isJson) {
       const name = failure.username === '' ? '' : ` (${JSON.stringify(failure.username)})`

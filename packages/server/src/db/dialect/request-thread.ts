@@ -1,13 +1,13 @@
 import type { Worker } from 'node:worker_threads'
 
-interface Waiting<Response> {
+interface PendingRequest<Response> {
   resolve(response: Response): void
   reject(error: Error): void
 }
 
 interface Thread<Response> {
   readonly worker: Worker
-  readonly waiting: Waiting<Response>[]
+  readonly waiting: PendingRequest<Response>[]
 }
 
 interface RequestThreadOptions {
@@ -36,7 +36,7 @@ export class RequestThread<Request, Response> {
 
   #start(): Thread<Response> {
     const worker = this.options.start()
-    const waiting: Waiting<Response>[] = []
+    const waiting: PendingRequest<Response>[] = []
     const thread = { worker, waiting }
     const fail = (cause: Error | null) => {
       if (this.#thread === thread) this.#thread = undefined

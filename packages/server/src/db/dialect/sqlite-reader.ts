@@ -1,7 +1,7 @@
 import { DatabaseSync } from '@photostructure/sqlite'
 import type { CompiledQuery, DatabaseConnection, QueryResult } from '../kysely.js'
 import type { BulkQuery } from './dialect.js'
-import { type Bound, type Connection, StatementCache } from './sqlite-statement.js'
+import { type Bound, type SqliteConnection, StatementCache } from './sqlite-statement.js'
 
 /** The sets of parameters that a statement is run with, one after the other. */
 export function setsOf({
@@ -15,7 +15,7 @@ export function setsOf({
 export class ReaderConnection implements DatabaseConnection {
   readonly #statements = new StatementCache()
 
-  #database: Connection | undefined
+  #database: SqliteConnection | undefined
 
   /** Opened at the first read, when the writer has made the file. */
   constructor(
@@ -49,7 +49,7 @@ export class ReaderConnection implements DatabaseConnection {
     this.#database = undefined
   }
 
-  #open(): Connection {
+  #open(): SqliteConnection {
     if (this.#database) return this.#database
     const database = new DatabaseSync(this.path)
     for (const pragma of this.pragmas) database.exec(`pragma ${pragma}`)

@@ -1,8 +1,8 @@
 import type { DatabaseSync } from '@photostructure/sqlite'
 import { type RowMaker, rowMaker } from '../rows.js'
 
-export type Connection = InstanceType<typeof DatabaseSync>
-export type Statement = ReturnType<Connection['prepare']>
+export type SqliteConnection = InstanceType<typeof DatabaseSync>
+export type Statement = ReturnType<SqliteConnection['prepare']>
 
 /** A statement with rows as arrays, and the names of its columns. */
 interface CachedStatement {
@@ -18,7 +18,7 @@ const maxCached = 500
 export class StatementCache {
   readonly #statements = new Map<string, CachedStatement>()
 
-  prepare(connection: Connection, sql: string): CachedStatement {
+  prepare(connection: SqliteConnection, sql: string): CachedStatement {
     const known = this.#statements.get(sql)
     if (known) return known
     if (this.#statements.size >= maxCached) this.clear()
@@ -32,7 +32,7 @@ export class StatementCache {
   }
 }
 
-function prepareForArrays(connection: Connection, sql: string): CachedStatement {
+function prepareForArrays(connection: SqliteConnection, sql: string): CachedStatement {
   const statement = connection.prepare(sql)
   const columns = statement.columns().map((column) => column.name ?? '')
   statement.setReturnArrays(true)

@@ -1,5 +1,5 @@
 import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs'
-import type { Connection } from './sqlite-statement.js'
+import type { SqliteConnection } from './sqlite-statement.js'
 
 // https://www.sqlite.org/fileformat2.html#the_write_ahead_log
 const headBytes = 32
@@ -16,7 +16,7 @@ const pageSizeAt = 8
  *
  * @param descriptor of the database file
  */
-export function copyAgain(database: Connection, walPath: string, descriptor: number): void {
+export function copyAgain(database: SqliteConnection, walPath: string, descriptor: number): void {
   const frames = copiedFrames(database)
   const wal = openSync(walPath, 'r')
   try {
@@ -39,7 +39,7 @@ export function copyAgain(database: Connection, walPath: string, descriptor: num
 }
 
 /** @returns the number of frames from the beginning of the log that are in the database file */
-function copiedFrames(database: Connection): number {
+function copiedFrames(database: SqliteConnection): number {
   // An SQLite without `noop` runs a passive checkpoint, after which the answer is right as well.
   const state = database.prepare('pragma wal_checkpoint(noop)').get()
   return Number((state as { readonly checkpointed: unknown }).checkpointed)

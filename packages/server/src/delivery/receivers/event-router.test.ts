@@ -77,12 +77,9 @@ describe('joins of a large group', () => {
     runAll(turns)
     dispatch('user.info_updated', { actor_id: 9, user_ids: [9], properties: [] })
     runAll(seconds)
-    expect([written, watermark.place.position]).toEqual([['2 group.joined 2'], 0])
+    expect([written, watermark.pos.position]).toEqual([['2 group.joined 2'], 0])
     runAll(turns)
-    expect([written, watermark.place.position]).toEqual([
-      ['2 group.joined 2', '1 group.joined 2'],
-      2,
-    ])
+    expect([written, watermark.pos.position]).toEqual([['2 group.joined 2', '1 group.joined 2'], 2])
   })
 
   it('reach each member who joined before the last one', () => {

@@ -26,7 +26,7 @@ interface UserParams {
   readonly userId: Int64
 }
 
-interface UserRow {
+interface BroadcastReaderRow {
   readonly broadcasts_after: number
   readonly status: number
   readonly deleted_at: number | null
@@ -44,7 +44,7 @@ interface MembershipRow {
 /** Reads memberships of connecting users. */
 export class MembershipStore {
   readonly #memberships: Prepared<UserParams, MembershipRow>
-  readonly #user: Prepared<UserParams, UserRow>
+  readonly #user: Prepared<UserParams, BroadcastReaderRow>
 
   constructor(database: Database) {
     this.#memberships = database.prepared((db, param) =>
@@ -94,7 +94,7 @@ export class MembershipStore {
   }
 }
 
-function barredAs({ status, deleted_at: deletedAt }: UserRow): LoadedReader['barredAs'] {
+function barredAs({ status, deleted_at: deletedAt }: BroadcastReaderRow): LoadedReader['barredAs'] {
   if (deletedAt !== null) return 'user_deleted'
   return status === userStatus.normal ? null : 'user_disabled'
 }

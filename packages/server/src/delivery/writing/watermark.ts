@@ -1,19 +1,19 @@
-import { encodePos, type Place } from '../../outbox/pos.js'
+import { encodePos, type OutboxPosition } from '../../outbox/pos.js'
 import { textFrame } from '../../sessions/frames.js'
 
 interface Held {
   count: number
-  /** The place before the row. */
-  readonly before: Place
+  /** The position before the row. */
+  readonly before: OutboxPosition
 }
 
-/** The place below which no fan-out of an app is unfinished. */
+/** The position below which no fan-out of an app is unfinished. */
 export class Watermark {
   /** Rows with unfinished fan-outs, in the order of their positions. */
   readonly #held = new Map<number, Held>()
-  #begun: Place
-  #before: Place
-  #framed: Place | null = null
+  #begun: OutboxPosition
+  #before: OutboxPosition
+  #framed: OutboxPosition | null = null
   #frame = textFrame('{}')
 
   constructor(epoch: string) {
@@ -21,8 +21,8 @@ export class Watermark {
     this.#before = this.#begun
   }
 
-  /** The place of the row that was begun last. */
-  get begun(): Place {
+  /** The position of the row that was begun last. */
+  get begun(): OutboxPosition {
     return this.#begun
   }
 
@@ -47,17 +47,17 @@ export class Watermark {
     }
   }
 
-  get place(): Place {
+  get pos(): OutboxPosition {
     for (const { before } of this.#held.values()) return before
     return this.#begun
   }
 
   /** The frame of a heartbeat; one buffer until the watermark moves. */
   get frame(): Buffer {
-    const { place } = this
-    if (place !== this.#framed) {
-      this.#framed = place
-      this.#frame = textFrame(JSON.stringify({ pos: encodePos(place) }))
+    const { pos } = this
+    if (pos !== this.#framed) {
+      this.#framed = pos
+      this.#frame = textFrame(JSON.stringify({ pos: encodePos(pos) }))
     }
     return this.#frame
   }

@@ -2,7 +2,7 @@ import { AppError } from '@hermod/protocol'
 import type { Database, Queryable } from '../../db/database.js'
 import { type Clock, dayMs, minuteMs } from '../../lib/clock.js'
 import type { AppService } from '../apps/app-service.js'
-import type { ConsumerKey, ConsumerStore, EventConsumer } from './consumer-store.js'
+import type { ConsumerKey, ConsumerStore, StoredConsumer } from './consumer-store.js'
 import type { LogPosition } from './event-cursor.js'
 import type { LogReader } from './log-reader.js'
 
@@ -11,7 +11,7 @@ const unusedMs = 7 * dayMs
 
 /** A consumer for callers. */
 export interface ConsumerSummary {
-  readonly consumer: EventConsumer
+  readonly consumer: StoredConsumer
   /** Positions of the log after that of the consumer. */
   readonly behind: number
 }

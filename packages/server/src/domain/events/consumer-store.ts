@@ -5,7 +5,7 @@ import { eventConsumersTable } from '../../db/schema.js'
 import type { LogPosition } from './event-cursor.js'
 
 /** A reader of the log with a stored place; times in ms. */
-export interface EventConsumer extends LogPosition {
+export interface StoredConsumer extends LogPosition {
   readonly appId: string
   readonly name: string
   readonly usedAt: number
@@ -13,14 +13,14 @@ export interface EventConsumer extends LogPosition {
 }
 
 /** Key of a consumer's row. */
-export type ConsumerKey = Pick<EventConsumer, 'appId' | 'name'>
+export type ConsumerKey = Pick<StoredConsumer, 'appId' | 'name'>
 
 const columns = camelCase(eventConsumersTable)
 
 /** Named consumers of the log. */
 export class ConsumerStore {
   /** Lists by name. */
-  async list(db: Queryable, appId: string): Promise<EventConsumer[]> {
+  async list(db: Queryable, appId: string): Promise<StoredConsumer[]> {
     return db
       .selectFrom('event_consumers')
       .select(columns)
@@ -29,7 +29,7 @@ export class ConsumerStore {
       .execute()
   }
 
-  async find(db: Queryable, { appId, name }: ConsumerKey): Promise<EventConsumer | null> {
+  async find(db: Queryable, { appId, name }: ConsumerKey): Promise<StoredConsumer | null> {
     const row = await db
       .selectFrom('event_consumers')
       .select(columns)
@@ -50,7 +50,7 @@ export class ConsumerStore {
   }
 
   /** The caller has locked the application. */
-  async insert(tx: Tx, { appId, name, position, place, usedAt }: EventConsumer): Promise<void> {
+  async insert(tx: Tx, { appId, name, position, place, usedAt }: StoredConsumer): Promise<void> {
     const times = { used_at: usedAt, created_at: usedAt }
     await tx
       .insertInto('event_consumers')

@@ -7,14 +7,14 @@ import { eventsOfRow } from '../../outbox/rows/row-events.js'
 import { broadcastUserId } from '../messaging/model/conversation-model.js'
 import { type LoggedEvent, loggedId } from './logged-event.js'
 
-type Reader = Pick<MessageReader, 'count' | 'payloadsWithLog' | 'read' | 'readEdit'>
+type LoggedMessageReader = Pick<MessageReader, 'count' | 'payloadsWithLog' | 'read' | 'readEdit'>
 
 /** The keys of {@link eventKey}, with their IDs. */
 const keyPattern = /^(?:app|[gu]:(\d+)|d:(\d+):(\d+))$/
 
 /** Reads the events of the outbox as other systems get them. */
 export class LoggedEvents {
-  constructor(private readonly messages: Reader) {}
+  constructor(private readonly messages: LoggedMessageReader) {}
 
   /**
    * Returns the events of a row in order. Those that other systems do not get are left out, and

@@ -15,7 +15,7 @@ export interface FileConversation {
 }
 
 /** A recalled message. */
-export interface RecalledMessage extends FileConversation {
+export interface RecalledAttachment extends FileConversation {
   readonly messageId: Int64
   readonly attachment: string
 }
@@ -45,7 +45,7 @@ export class FileWithdrawalStore {
   }
 
   /** Records the files that a recalled message refers to. */
-  async withdraw(tx: Tx, appId: string, message: RecalledMessage): Promise<void> {
+  async withdraw(tx: Tx, appId: string, message: RecalledAttachment): Promise<void> {
     const { lowId, highId, senderId, messageId, attachment } = message
     const referrer = messageReferrer(lowId, highId, messageId)
     const rows = referencesOf(appId, { referrer, text: attachment }).map(({ fileId }) =>

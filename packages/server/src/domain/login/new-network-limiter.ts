@@ -9,7 +9,7 @@ interface LoginTurnsOptions {
   readonly pick?: (count: number) => number
 }
 
-interface Waiting {
+interface WaitingLogin {
   readonly network: string
   readonly until: number
   readonly admit: () => void
@@ -33,7 +33,7 @@ const maxUsers = 50_000
 export class NewNetworkLimiter {
   /** By user: networks with the time of their turn. */
   readonly #turns = boundedCache<string, Map<string, number>>(maxUsers)
-  readonly #waiting = new Map<string, Waiting[]>()
+  readonly #waiting = new Map<string, WaitingLogin[]>()
   readonly #pick: (count: number) => number
   #sweeping: NodeJS.Timeout | undefined
 
@@ -101,7 +101,7 @@ export class NewNetworkLimiter {
   }
 
   /** Takes a random one of those that wait. */
-  #remove(waiting: Waiting[]): Waiting {
+  #remove(waiting: WaitingLogin[]): WaitingLogin {
     const [removed] = waiting.splice(this.#pick(waiting.length), 1)
     if (!removed) throw new Error('no such place in the list')
     return removed

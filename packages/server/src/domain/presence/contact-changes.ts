@@ -4,7 +4,7 @@ import type { DeliveredEvent } from '../../outbox/consumer.js'
 import type { PresenceService } from './presence-service.js'
 
 /** Follows contacts and blocks, which decide who sees the states of users. */
-export class ContactChanges implements DeliveryListener {
+export class ContactChangeListener implements DeliveryListener {
   constructor(
     private readonly presence: Pick<PresenceService, 'relationChanged' | 'relationsChanged'>,
   ) {}

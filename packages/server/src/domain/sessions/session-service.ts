@@ -1,6 +1,6 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Epoch } from '../../db/identity/epoch.js'
-import type { Delivery, SyncState } from '../../delivery/delivery.js'
+import type { SessionDelivery, SyncState } from '../../delivery/delivery.js'
 import type { Clock } from '../../lib/clock.js'
 import type { IdGenerator } from '../../lib/ids/ids.js'
 import type { SessionRegistry } from '../../sessions/registry.js'
@@ -13,7 +13,7 @@ interface SessionServiceOptions {
   readonly devices: Pick<DeviceConnections, 'connect'>
   readonly tokens: Pick<TokenService, 'findExpiry'>
   readonly sessions: Pick<SessionRegistry, 'add' | 'ofUser'>
-  readonly delivery: Pick<Delivery, 'enter' | 'groupCount'>
+  readonly delivery: Pick<SessionDelivery, 'enter' | 'groupCount'>
   readonly ids: Pick<IdGenerator, 'next'>
   readonly clock: Clock
   /** Open sessions of one user. */

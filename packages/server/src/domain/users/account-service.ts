@@ -23,7 +23,7 @@ interface AccountServiceOptions {
 }
 
 /** A page of users. */
-interface UserPage {
+interface UserPageBounds {
   readonly cursor?: string | undefined
   readonly number?: number | undefined
   readonly size?: number | undefined
@@ -88,7 +88,7 @@ export class AccountService {
    */
   async list(
     appId: string,
-    { cursor, number = 1, size = defaultPageSize }: UserPage,
+    { cursor, number = 1, size = defaultPageSize }: UserPageBounds,
   ): Promise<{ users: ListedUser[]; nextCursor: string | null }> {
     const { database, store } = this.options
     const limit = Math.min(size, maxPageSize)

@@ -10,7 +10,7 @@ import {
   movesFiles,
   type Reply,
   type SignedFileRequest,
-  type Upload,
+  type UploadParameters,
 } from '../../pipeline/call.js'
 import { asEnvelope, asLines, type Executor } from '../../pipeline/executor.js'
 import { type DownloadReply, FileCalls } from '../../pipeline/file-calls.js'
@@ -125,7 +125,7 @@ function uploadRoute(
     bindToProgress(request.socket, request)
     const body = new UploadBody(request, maxBytes, bodies)
     const { 'content-type': contentType, 'content-length': length } = request.headers
-    const upload: Upload = {
+    const upload: UploadParameters = {
       length: length === undefined ? null : Number(length),
       form(arrived) {
         body.onArrival(arrived)

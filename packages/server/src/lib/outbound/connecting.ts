@@ -12,13 +12,13 @@ export interface ConnectTarget {
 }
 
 /** Connects to a server. Rejects, and leaves nothing open, when the signal aborts before. */
-export type Connect = (target: ConnectTarget, signal: AbortSignal) => Promise<Socket>
+export type ConnectSocket = (target: ConnectTarget, signal: AbortSignal) => Promise<Socket>
 
 /** The next address is tried after this time. */
 const nextMs = 250
 
 /** Connects by TCP, or TLS. */
-export const openSocket: Connect = ({ address, port, servername }, signal) =>
+export const openSocket: ConnectSocket = ({ address, port, servername }, signal) =>
   new Promise((resolve, reject) => {
     signal.throwIfAborted()
     const tcp = { host: address, port, noDelay: true }

@@ -16,7 +16,7 @@ export const keepAliveMs = 10_000
 const maxInterim = 10
 
 /** One connection, for one request at a time. */
-export class Connection {
+export class OutboundConnection {
   readonly #client: Client
 
   /** @param socket connected; it belongs to the connection from now on */
@@ -69,14 +69,14 @@ class ConnectionLostError extends Error {
 }
 
 /** Open connections, and those without a request. */
-export class Connections {
-  readonly #open = new Set<Connection>()
+export class OutboundConnections {
+  readonly #open = new Set<OutboundConnection>()
   /** By origin. */
-  readonly #idle = new Map<string, Connection[]>()
+  readonly #idle = new Map<string, OutboundConnection[]>()
 
   /** @param socket connected; it belongs to the connection from now on */
-  add(origin: string, socket: Socket): Connection {
-    const connection = new Connection(origin, socket)
+  add(origin: string, socket: Socket): OutboundConnection {
+    const connection = new OutboundConnection(origin, socket)
     this.#open.add(connection)
     connection.onClosed(() => {
       this.#open.delete(connection)
@@ -86,14 +86,14 @@ export class Connections {
   }
 
   /** Returns the idle connection that was used last. */
-  take(origin: string): Connection | null {
+  take(origin: string): OutboundConnection | null {
     const connection = this.#idle.get(origin)?.at(-1) ?? null
     this.#setIdle(origin, (idle) => idle.slice(0, -1))
     return connection
   }
 
   /** Keeps a connection after its request, if it is open. */
-  giveBack(connection: Connection): void {
+  giveBack(connection: OutboundConnection): void {
     if (connection.isOpen) this.#setIdle(connection.origin, (idle) => [...idle, connection])
   }
 
@@ -101,7 +101,7 @@ export class Connections {
     for (const connection of this.#open) connection.destroy()
   }
 
-  #setIdle(origin: string, change: (idle: Connection[]) => Connection[]): void {
+  #setIdle(origin: string, change: (idle: OutboundConnection[]) => OutboundConnection[]): void {
     const idle = change(this.#idle.get(origin) ?? [])
     if (idle.length > 0) this.#idle.set(origin, idle)
     else this.#idle.delete(origin)

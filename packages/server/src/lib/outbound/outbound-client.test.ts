@@ -6,7 +6,7 @@ import { runInNewContext } from 'node:vm'
 import { describe, expect, it, vi } from 'vitest'
 import { KeyedSlots } from '../concurrency/slots.js'
 import { parseAddressRange } from './address.js'
-import { attemptOrder, type Connect, openSocket } from './connecting.js'
+import { attemptOrder, type ConnectSocket, openSocket } from './connecting.js'
 import {
   ForbiddenAddressError,
   OutboundClient,
@@ -25,7 +25,7 @@ const newShares = () =>
 /** A client with a connector that records addresses and connects to none. */
 function recordingClient(options: Partial<OutboundOptions> = {}) {
   const connections: string[] = []
-  const connect: Connect = async ({ address }) => {
+  const connect: ConnectSocket = async ({ address }) => {
     connections.push(address)
     throw new Error('recorded')
   }
@@ -184,7 +184,7 @@ describe('forbidden addresses', () => {
         isDestroyed = true
       },
     }
-    const connect: Connect = async () => socket as unknown as Socket
+    const connect: ConnectSocket = async () => socket as unknown as Socket
     const { isForbidden, message } = await attempt('http://8.8.8.8/', { connect })
     expect({ isForbidden, isDestroyed }).toEqual({ isForbidden: true, isDestroyed: true })
     expect(message).toContain('another address')
@@ -344,7 +344,7 @@ async function loopback(answer: RequestListener, addresses: readonly string[] = 
   const { port } = server.address() as AddressInfo
   const attempts: string[] = []
   const hanging = new Set<string>()
-  const connect: Connect = ({ address, ...target }, signal) => {
+  const connect: ConnectSocket = ({ address, ...target }, signal) => {
     attempts.push(address)
     if (address === '127.0.0.1') return openSocket({ address, ...target }, signal)
     hanging.add(address)

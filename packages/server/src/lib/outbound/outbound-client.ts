@@ -3,8 +3,13 @@ import { isIP, type Socket } from 'node:net'
 import { LRUCache } from 'lru-cache'
 import { type Dispatcher, ProxyAgent } from 'undici'
 import { type AddressRange, forbiddenRange, isSameAddress } from './address.js'
-import { attemptOrder, type Connect, connectToFirst, openSocket } from './connecting.js'
-import { type Connection, type ConnectionRequest, Connections, keepAliveMs } from './connections.js'
+import { attemptOrder, type ConnectSocket, connectToFirst, openSocket } from './connecting.js'
+import {
+  type OutboundConnection,
+  type ConnectionRequest,
+  OutboundConnections,
+  keepAliveMs,
+} from './connections.js'
 import { type LookUpShares, LookUps } from './look-ups.js'
 import { isLoopbackName, loopback, SystemNames } from './system-names.js'
 
@@ -19,7 +24,7 @@ export interface OutboundOptions {
   /** Returns all addresses of a name. Default: as the system resolves it. */
   readonly resolve?: (name: string) => Promise<readonly string[]>
   /** Connects to an address. Default: TCP or TLS. */
-  readonly connect?: Connect
+  readonly connect?: ConnectSocket
   /** Time in ms, from any start. Default: the clock of the process. */
   readonly now?: () => number
 }
@@ -63,7 +68,7 @@ const maxPreferred = 1_000
  */
 export class OutboundClient {
   readonly #proxy: Dispatcher | null
-  readonly #connections = new Connections()
+  readonly #connections = new OutboundConnections()
   readonly #lookUps: LookUps
   /** The address that connected last, by name. */
   readonly #preferred = new LRUCache<string, string>({ max: maxPreferred })
@@ -112,7 +117,7 @@ export class OutboundClient {
     return this.#postOn(this.#connections.add(origin, socket), sent)
   }
 
-  async #postOn(connection: Connection, sent: ConnectionRequest): Promise<OutboundAnswer> {
+  async #postOn(connection: OutboundConnection, sent: ConnectionRequest): Promise<OutboundAnswer> {
     try {
       const { answer, isWhole } = await read(await connection.post(sent))
       if (isWhole) this.#connections.giveBack(connection)

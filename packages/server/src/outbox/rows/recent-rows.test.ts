@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { RecentRows } from './recent-rows.js'
-import { type ConcernedReader, concernOf, isReader, type RowConcern } from './row-concern.js'
+import { type UserWithGroups, keysOfRow, hasLog, type RowKeys } from './row-keys.js'
 
-function aRow(position: number, userIds: readonly number[] = [1]): RowConcern {
+function aRow(position: number, userIds: readonly number[] = [1]): RowKeys {
   return { position, createdAt: position, logs: [], groupIds: [], userIds, isPrivate: true }
 }
 
-function aReader(userId: number, ...groupIds: readonly number[]): ConcernedReader {
+function aReader(userId: number, ...groupIds: readonly number[]): UserWithGroups {
   return { userId, groupIds: new Set(groupIds) }
 }
 
@@ -23,10 +23,10 @@ function positionsAfter(rows: RecentRows, position: number): number[] {
 }
 
 /** Tests by the row alone whether it concerns the reader. */
-function concerns({ userIds, groupIds, logs, isPrivate }: RowConcern, reader: ConcernedReader) {
+function concerns({ userIds, groupIds, logs, isPrivate }: RowKeys, reader: UserWithGroups) {
   if (userIds.includes(reader.userId)) return true
   if (isPrivate) return false
-  return logs.some((log) => isReader(log, reader)) || groupIds.some((id) => reader.groupIds.has(id))
+  return logs.some((log) => hasLog(log, reader)) || groupIds.some((id) => reader.groupIds.has(id))
 }
 
 const ids = fc.integer({ min: 1, max: 6 })
@@ -82,7 +82,7 @@ describe('recent rows', () => {
         const rows = new RecentRows(0, { maxRows: 20 })
         for (const [index, keys] of all.entries())
           rows.add({ position: index + 1, createdAt: 0, ...keys })
-        const walked: RowConcern[] = []
+        const walked: RowKeys[] = []
         for (let position = after + 1; position <= rows.newest; position++) {
           const row = rows.at(position)
           if (row && concerns(row, reader)) walked.push(row)
@@ -94,15 +94,15 @@ describe('recent rows', () => {
   })
 })
 
-describe('concern of a row', () => {
+describe('keys of a row', () => {
   const messages = { logs: () => [{ lowId: 1, highId: 2, isGroup: false, change: 1 }] }
-  const concernsReader = (row: RowConcern, ...reader: readonly [number, ...number[]]) => {
+  const concernsReader = (row: RowKeys, ...reader: readonly [number, ...number[]]) => {
     const rows = new RecentRows(0)
     rows.add(row)
     return rows.concernsAfter(0, aReader(...reader))
   }
   const rowOf = (kind: 'message.stored' | 'message.read' | 'contact.blocked', payload: object) =>
-    concernOf({ position: 1, createdAt: 1, kind, payload: JSON.stringify(payload) }, messages)
+    keysOfRow({ position: 1, createdAt: 1, kind, payload: JSON.stringify(payload) }, messages)
   const mark = (low_id: number, high_id: number, is_group: boolean, user_ids: number[]) =>
     rowOf('message.read', {
       actor_id: 1,
@@ -131,7 +131,7 @@ describe('concern of a row', () => {
   })
 
   it('a group event concerns the members and the users that it names', () => {
-    const row = concernOf(
+    const row = keysOfRow(
       {
         position: 1,
         createdAt: 1,

@@ -1,5 +1,5 @@
 import { RowBlock } from './row-block.js'
-import type { ConcernedReader, RowConcern } from './row-concern.js'
+import type { UserWithGroups, RowKeys } from './row-keys.js'
 
 interface RecentRowsOptions {
   readonly maxRows?: number
@@ -37,7 +37,7 @@ export class RecentRows {
   }
 
   /** Adds the next row. */
-  add(row: RowConcern): void {
+  add(row: RowKeys): void {
     if (row.position !== this.last + 1) this.clear(row.position - 1)
     this.#blockFor(row.position).add(row)
     this.last = row.position
@@ -50,7 +50,7 @@ export class RecentRows {
   }
 
   /** Returns the row at a position, if it is held. */
-  at(position: number): RowConcern | undefined {
+  at(position: number): RowKeys | undefined {
     return this.#blocks.findLast(({ first }) => first <= position)?.at(position)
   }
 
@@ -60,12 +60,12 @@ export class RecentRows {
   }
 
   /** Tests whether a row after the position may have changed anything that the reader sees. */
-  concernsAfter(position: number, reader: ConcernedReader): boolean {
+  concernsAfter(position: number, reader: UserWithGroups): boolean {
     return this.#blocksAfter(position).some((block) => block.hasAfter(position, reader))
   }
 
   /** Returns the rows after a position that may have changed anything that the reader sees, in order. */
-  concerning(position: number, reader: ConcernedReader): RowConcern[] {
+  concerning(position: number, reader: UserWithGroups): RowKeys[] {
     return this.#blocksAfter(position).flatMap((block) => block.after(position, reader))
   }
 

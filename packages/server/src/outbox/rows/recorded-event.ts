@@ -1,24 +1,24 @@
 import type { Event, EventKind, EventPayloads } from '@hermod/protocol/events'
 
-export type EditKind = 'message.appended' | 'message.replaced'
+export type EditEventKind = 'message.appended' | 'message.replaced'
 
 /** An edit as the outbox has it: the message is read when the event is delivered. */
 export interface RecordedEdit {
-  readonly kind: EditKind
+  readonly kind: EditEventKind
   readonly appId: string
   readonly payload: Pick<
-    EventPayloads[EditKind],
+    EventPayloads[EditEventKind],
     'actor_id' | 'user_ids' | 'conversation' | 'msg_id' | 'seq'
   >
 }
 
 /** An event as the outbox has it. */
-export type RecordedEvent = (Exclude<Event, { readonly kind: EditKind }> | RecordedEdit) & {
+export type RecordedEvent = (Exclude<Event, { readonly kind: EditEventKind }> | RecordedEdit) & {
   /** The change number in the log of its conversation; absent: it changes no log. */
   readonly change?: number
 }
 
-export function isEdit(kind: EventKind): kind is EditKind {
+export function isEdit(kind: EventKind): kind is EditEventKind {
   return kind === 'message.appended' || kind === 'message.replaced'
 }
 

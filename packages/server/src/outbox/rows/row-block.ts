@@ -1,17 +1,11 @@
 import type { Int64 } from '@hermod/protocol'
-import {
-  type ConcernedReader,
-  everyone,
-  groupsOf,
-  type RowConcern,
-  usersOf,
-} from './row-concern.js'
+import { type UserWithGroups, everyone, groupsOfRow, type RowKeys, usersOfRow } from './row-keys.js'
 
 /** Consecutive rows, with an index by the users and the groups that they concern. */
 export class RowBlock {
-  readonly #rows: RowConcern[] = []
-  readonly #ofUsers = new Map<Int64, RowConcern[]>()
-  readonly #ofGroups = new Map<Int64, RowConcern[]>()
+  readonly #rows: RowKeys[] = []
+  readonly #ofUsers = new Map<Int64, RowKeys[]>()
+  readonly #ofGroups = new Map<Int64, RowKeys[]>()
   #bytes = 0
 
   /** @param first the position of its first row */
@@ -27,38 +21,38 @@ export class RowBlock {
   }
 
   /** Adds the next row. */
-  add(row: RowConcern): void {
+  add(row: RowKeys): void {
     this.#rows.push(row)
-    for (const userId of usersOf(row)) append(this.#ofUsers, userId, row)
-    for (const groupId of groupsOf(row)) append(this.#ofGroups, groupId, row)
+    for (const userId of usersOfRow(row)) append(this.#ofUsers, userId, row)
+    for (const groupId of groupsOfRow(row)) append(this.#ofGroups, groupId, row)
     this.#bytes += memoryOf(row)
   }
 
-  at(position: number): RowConcern | undefined {
+  at(position: number): RowKeys | undefined {
     return this.#rows[position - this.first]
   }
 
   /** Tests whether a row after the position concerns the reader. */
-  hasAfter(position: number, reader: ConcernedReader): boolean {
+  hasAfter(position: number, reader: UserWithGroups): boolean {
     return this.#listsOf(reader).some((rows) => (rows.at(-1)?.position ?? 0) > position)
   }
 
   /** Returns the rows after a position that concern the reader, in order. */
-  after(position: number, reader: ConcernedReader): RowConcern[] {
-    const found = new Set<RowConcern>()
+  after(position: number, reader: UserWithGroups): RowKeys[] {
+    const found = new Set<RowKeys>()
     for (const rows of this.#listsOf(reader))
       for (const row of rows) if (row.position > position) found.add(row)
     return [...found].sort((a, b) => a.position - b.position)
   }
 
-  #listsOf({ userId, groupIds }: ConcernedReader): RowConcern[][] {
+  #listsOf({ userId, groupIds }: UserWithGroups): RowKeys[][] {
     const lists = [this.#ofUsers.get(userId), this.#ofGroups.get(everyone)]
     for (const groupId of groupIds) lists.push(this.#ofGroups.get(groupId))
     return lists.filter((rows) => rows !== undefined)
   }
 }
 
-function append(lists: Map<Int64, RowConcern[]>, id: Int64, row: RowConcern): void {
+function append(lists: Map<Int64, RowKeys[]>, id: Int64, row: RowKeys): void {
   const rows = lists.get(id)
   if (!rows) lists.set(id, [row])
   // A row may name a user twice.
@@ -66,6 +60,6 @@ function append(lists: Map<Int64, RowConcern[]>, id: Int64, row: RowConcern): vo
 }
 
 /** An estimate of the memory of a row and of its part of the index. */
-function memoryOf({ logs, groupIds, userIds }: RowConcern): number {
+function memoryOf({ logs, groupIds, userIds }: RowKeys): number {
   return 128 + logs.length * 192 + (groupIds.length + userIds.length) * 64
 }

@@ -14,7 +14,7 @@ import { HistoryStore } from '../../../dist/domain/messaging/log/history-store.j
 import { StoredMessages } from '../../../dist/domain/messaging/log/stored-messages.js'
 import { broadcastStream } from '../../../dist/domain/messaging/model/conversation-model.js'
 import {
-  type ChangePage,
+  type ChangesOfLog,
   ChangeService,
 } from '../../../dist/domain/messaging/reading/change-service.js'
 import { PageReads } from '../../../dist/domain/messaging/reading/page-reads.js'
@@ -23,7 +23,7 @@ import { OutboxStore } from '../../../dist/outbox/outbox-store.js'
 import { eventsOfRow } from '../../../dist/outbox/rows/row-events.js'
 import type { DataPlace } from '../database/sql.js'
 
-export type { ChangePage }
+export type { ChangesOfLog }
 
 /** More than the pages of these tests have. */
 const maxBytes = 2 ** 24
@@ -77,7 +77,7 @@ export class ChangeReader implements AsyncDisposable {
     })
   }
 
-  changesAfter(userId: number, peerId: number, after: number, limit = 100): Promise<ChangePage> {
+  changesAfter(userId: number, peerId: number, after: number, limit = 100): Promise<ChangesOfLog> {
     return this.changesOf({ appId: 'test', userId }, peerId, { after, limit })
   }
 
@@ -86,7 +86,7 @@ export class ChangeReader implements AsyncDisposable {
     reader: { readonly appId: string; readonly userId: number },
     peerId: number,
     page: { readonly after: number; readonly limit: number },
-  ): Promise<ChangePage> {
+  ): Promise<ChangesOfLog> {
     const conversation = await this.#finder.get(this.database.reader, reader, peerId)
     return this.#changes.changesAfter(reader, conversation, { ...page, maxBytes })
   }
@@ -95,7 +95,7 @@ export class ChangeReader implements AsyncDisposable {
     reader: { readonly appId: string; readonly userId: number },
     senderId: number,
     after: number,
-  ): Promise<ChangePage> {
+  ): Promise<ChangesOfLog> {
     const stream = broadcastStream(reader.appId, senderId)
     return this.#changes.changesAfter(reader, stream, { after, limit: 100, maxBytes })
   }

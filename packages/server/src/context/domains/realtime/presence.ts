@@ -1,4 +1,4 @@
-import { ContactChanges } from '../../../domain/presence/contact-changes.js'
+import { ContactChangeListener } from '../../../domain/presence/contact-changes.js'
 import { ContactPresenceRules } from '../../../domain/presence/contact-presence-rules.js'
 import { PresenceService } from '../../../domain/presence/presence-service.js'
 import { isDatabaseFailure } from '../../database/database-log.js'
@@ -15,6 +15,6 @@ export function createPresence({ database, stores, sessions, delivery, log }: In
         log.warn({ err: error }, 'presence cannot read contacts and tries again')
     },
   })
-  delivery.listen(new ContactChanges(presence))
+  delivery.listen(new ContactChangeListener(presence))
   return { services: { presence } } satisfies Domain
 }

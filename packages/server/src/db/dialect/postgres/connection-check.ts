@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { ConnectionError } from './connection.js'
 
-interface Answer {
+interface BackendAnswer {
   readonly backend: number
   readonly lockTimeout: string
 }
@@ -37,9 +37,9 @@ export class ConnectionCheck {
   }
 }
 
-async function ask(client: pg.PoolClient): Promise<Answer> {
-  const { rows } = await client.query<Answer>(question)
-  return rows[0] as Answer
+async function ask(client: pg.PoolClient): Promise<BackendAnswer> {
+  const { rows } = await client.query<BackendAnswer>(question)
+  return rows[0] as BackendAnswer
 }
 
 function refusal(sentence: string): ConnectionError {

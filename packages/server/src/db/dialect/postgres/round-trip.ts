@@ -22,7 +22,7 @@ export interface RoundTripResult {
 
 type Parser = (text: string) => unknown
 
-interface Columns {
+interface ResultColumns {
   readonly names: readonly string[]
   readonly parsers: readonly Parser[]
 }
@@ -32,7 +32,7 @@ interface PreparedStatement {
   /** '' = it is not kept. */
   readonly name: string
   /** Known after its first run on the connection. */
-  columns?: Columns | undefined
+  columns?: ResultColumns | undefined
 }
 
 const maxPrepared = 500
@@ -41,7 +41,7 @@ const outdated = new Set([
   '0A000' /* feature_not_supported */,
   '26000' /* invalid_sql_statement_name */,
 ])
-const noColumns: Columns = { names: [], parsers: [] }
+const noColumns: ResultColumns = { names: [], parsers: [] }
 
 /**
  * The prepared statements of each connection by their text. It is the only cache of names. A

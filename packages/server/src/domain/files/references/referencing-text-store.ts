@@ -21,11 +21,11 @@ interface AttachmentRow {
   readonly msgId: number
   readonly attachment: string
 }
-interface UserRow {
+interface UserAvatarRow {
   readonly userId: Int64
   readonly avatar: string
 }
-interface GroupRow {
+interface GroupAvatarRow {
   readonly groupId: Int64
   readonly avatar: string
   readonly status: number
@@ -68,8 +68,8 @@ const findSharedFiles: BulkSelect = {
  */
 export class ReferencingTextStore {
   readonly #messages: PreparedPage<ReferrerKey, AttachmentRow>
-  readonly #users: PreparedPage<ReferrerKey, UserRow>
-  readonly #groups: PreparedPage<ReferrerKey, GroupRow>
+  readonly #users: PreparedPage<ReferrerKey, UserAvatarRow>
+  readonly #groups: PreparedPage<ReferrerKey, GroupAvatarRow>
   readonly #sharedFiles: PreparedPage<ReferrerKey, SharedFileRow>
 
   constructor(private readonly database: Database) {
@@ -141,12 +141,12 @@ export class ReferencingTextStore {
       findMessages,
       keysOf(fileReferenceKind.message, ({ lowId, highId, itemId }) => [lowId, highId, itemId]),
     )
-    const users = await this.database.bulk<UserRow>(
+    const users = await this.database.bulk<UserAvatarRow>(
       db,
       findUsers,
       keysOf(fileReferenceKind.userAvatar, owner),
     )
-    const groups = await this.database.bulk<GroupRow>(
+    const groups = await this.database.bulk<GroupAvatarRow>(
       db,
       findGroups,
       keysOf(fileReferenceKind.groupAvatar, owner),
@@ -197,7 +197,7 @@ function ofMessage({ lowId, highId, msgId, attachment }: AttachmentRow): Referen
   return { referrer: messageReferrer(lowId, highId, msgId), text: attachment }
 }
 
-function ofUser({ userId, avatar }: UserRow): ReferencingText {
+function ofUser({ userId, avatar }: UserAvatarRow): ReferencingText {
   return { referrer: userAvatarReferrer(userId), text: avatar }
 }
 
@@ -206,7 +206,7 @@ async function ofSystem(db: Queryable, appId: string): Promise<ReferencingText> 
   return { referrer: userAvatarReferrer(systemUserId), text }
 }
 
-function ofGroup({ groupId, avatar, status }: GroupRow): ReferencingText {
+function ofGroup({ groupId, avatar, status }: GroupAvatarRow): ReferencingText {
   return { referrer: groupAvatarReferrer(groupId), text: isPresent(status) ? avatar : '' }
 }
 

@@ -304,22 +304,22 @@ function requireRoomFor(size: number, { maxBytes, quotaBytes }: Room): void {
   if (size > quotaBytes) throw new AppError('file_quota_reached')
 }
 
-interface Wanted {
+interface AcceptedType {
   readonly kind: DetectedType['kind']
   /** Further types: browsers and phones record voice in containers that also hold video. */
   readonly containers: readonly string[]
   readonly name: string
 }
 
-const voice: Wanted = {
+const voice: AcceptedType = {
   kind: 'audio',
   containers: ['video/webm', 'video/mp4', 'video/3gpp', 'video/3gpp2', 'video/quicktime'],
   name: 'voice',
 }
-const picture: Wanted = { kind: 'image', containers: [], name: 'picture' }
-const video: Wanted = { kind: 'video', containers: [], name: 'video' }
+const picture: AcceptedType = { kind: 'image', containers: [], name: 'picture' }
+const video: AcceptedType = { kind: 'video', containers: [], name: 'video' }
 
-const wantedOf: Readonly<Record<number, Wanted>> = {
+const wantedOf: Readonly<Record<number, AcceptedType>> = {
   [fileType.voiceAmr]: voice,
   [fileType.picture]: picture,
   [fileType.video]: video,

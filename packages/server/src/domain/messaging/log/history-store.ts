@@ -18,11 +18,11 @@ import {
   withOthers,
 } from '../readers/reader-sql.js'
 
-interface Start {
+interface UpToMessage {
   readonly upToId: Int64
 }
 
-interface GroupKey {
+interface GroupLogKey {
   readonly appId: string
   readonly groupId: Int64
 }
@@ -59,7 +59,7 @@ function messagesOf(log: ReturnType<LogSource>) {
 }
 
 /** Messages `m` of a group's conversation `c` with the status that their senders see. */
-function wholeLogOfGroup(db: Queryable, param: Param<GroupKey>) {
+function wholeLogOfGroup(db: Queryable, param: Param<GroupLogKey>) {
   const status = sql<MessageStatus>`case when g.read_ack = 1
     and m.seq <= case when c.furthest_id = m.sender_id then c.others_seq else c.furthest_seq end then ${read} else ${stored} end`
   return db
@@ -153,7 +153,7 @@ export class HistoryStore {
 
   constructor(database: Database) {
     this.#page = forEachKind((logOf) =>
-      database.preparedPage<ReaderKey & Start, HistoryMessage>((db, param, limit) =>
+      database.preparedPage<ReaderKey & UpToMessage, HistoryMessage>((db, param, limit) =>
         messagesOf(logOf(db, param))
           .where('m.msg_id', '<=', param('upToId') as number)
           .whereRef('m.msg_id', '>', 'l.hidden_msg_id')
@@ -161,7 +161,7 @@ export class HistoryStore {
           .limit(limit),
       ),
     )
-    this.#wholeGroupPage = database.preparedPage<GroupKey & Start, HistoryMessage>(
+    this.#wholeGroupPage = database.preparedPage<GroupLogKey & UpToMessage, HistoryMessage>(
       (db, param, limit) =>
         wholeLogOfGroup(db, param)
           .where('m.msg_id', '<=', param('upToId') as number)
@@ -181,14 +181,14 @@ export class HistoryStore {
         messagesOf(logOf(db, param)).where('m.msg_id', '=', param('messageId')),
       ),
     )
-    this.#sizes = database.preparedPage<ReaderKey & Start, MessageSize>((db, param, limit) =>
+    this.#sizes = database.preparedPage<ReaderKey & UpToMessage, MessageSize>((db, param, limit) =>
       sizesOf(db, param)
         .where('m.msg_id', '<=', param('upToId') as number)
         .where(isReader('m', param))
         .orderBy('m.msg_id', 'desc')
         .limit(limit),
     )
-    this.#groupSizes = database.preparedPage<ConversationKey & Start, MessageSize>(
+    this.#groupSizes = database.preparedPage<ConversationKey & UpToMessage, MessageSize>(
       (db, param, limit) =>
         sizesOf(db, param)
           .where('m.msg_id', '<=', param('upToId') as number)
@@ -255,7 +255,7 @@ export class HistoryStore {
   async page(
     db: Queryable,
     log: ReadableLog,
-    page: Start & { readonly limit: number },
+    page: UpToMessage & { readonly limit: number },
   ): Promise<HistoryMessage[]> {
     return this.#page.of(log).all(db, { ...readerKeyOf(log), ...page })
   }
@@ -267,7 +267,7 @@ export class HistoryStore {
   async listSizes(
     db: Queryable,
     { appId, lowId, highId, userId }: ReadableLog,
-    page: Start & { readonly limit: number },
+    page: UpToMessage & { readonly limit: number },
   ): Promise<MessageSize[]> {
     return this.#sizes.all(db, { appId, lowId, highId, userId, ...page })
   }
@@ -276,7 +276,7 @@ export class HistoryStore {
   async listGroupSizes(
     db: Queryable,
     { appId, groupId }: { readonly appId: string; readonly groupId: Int64 },
-    page: Start & { readonly limit: number },
+    page: UpToMessage & { readonly limit: number },
   ): Promise<MessageSize[]> {
     return this.#groupSizes.all(db, { appId, lowId: groupId, highId: groupId, ...page })
   }

@@ -14,7 +14,7 @@ export interface MessageSize {
 }
 
 /** A message before the writer has assigned its ID and position. */
-export interface Draft extends MessageContent {
+export interface MessageDraft extends MessageContent {
   readonly conversation: ConversationKey
   readonly senderId: Int64
   /** 0 when the sender's device is not known. */
@@ -60,27 +60,30 @@ export interface MessageWrite {
  * @param write.now the clock when the message is written
  * @param write.transactionId null = the send has none
  */
-export const messageRow: (draft: Draft, messageId: number, write: MessageWrite) => MessageRow =
-  rowOf(
-    messageColumns,
-    (draft: Draft, messageId: number, { now, transactionId }: MessageWrite) => ({
-      app_id: draft.conversation.appId,
-      low_id: draft.conversation.lowId,
-      high_id: draft.conversation.highId,
-      msg_id: messageId,
-      seq: 0,
-      sender_id: draft.senderId,
-      sender_device_sn: draft.senderDeviceSn,
-      content_type: draft.contentType,
-      content: draft.content,
-      attachment: draft.attachment,
-      config: draft.config,
-      ext: draft.ext,
-      is_system: draft.isSystem ? 1 : 0,
-      sent_at: now,
-      transaction_id: transactionId,
-    }),
-  )
+export const messageRow: (
+  draft: MessageDraft,
+  messageId: number,
+  write: MessageWrite,
+) => MessageRow = rowOf(
+  messageColumns,
+  (draft: MessageDraft, messageId: number, { now, transactionId }: MessageWrite) => ({
+    app_id: draft.conversation.appId,
+    low_id: draft.conversation.lowId,
+    high_id: draft.conversation.highId,
+    msg_id: messageId,
+    seq: 0,
+    sender_id: draft.senderId,
+    sender_device_sn: draft.senderDeviceSn,
+    content_type: draft.contentType,
+    content: draft.content,
+    attachment: draft.attachment,
+    config: draft.config,
+    ext: draft.ext,
+    is_system: draft.isSystem ? 1 : 0,
+    sent_at: now,
+    transaction_id: transactionId,
+  }),
+)
 
 export const rowValue = {
   conversation: (row: MessageRow): ConversationKey => ({

@@ -35,14 +35,14 @@ export interface PositionWriterOptions {
 }
 
 /** A user as reader of a conversation, with its positions. */
-interface Reader {
+interface ConversationReader {
   readonly conversation: Conversation
   readonly userId: Int64
   readonly positions: ReaderPositions
 }
 
-/** A {@link Reader} who may read the conversation. */
-export interface KnownReader extends Reader {
+/** A {@link ConversationReader} who may read the conversation. */
+export interface KnownReader extends ConversationReader {
   readonly conversation: ReadableLog
 }
 
@@ -159,7 +159,7 @@ export class PositionWriter {
    * position, and the procedure skips those already answered.
    */
   async #moveOf(
-    { conversation, userId, positions }: Reader,
+    { conversation, userId, positions }: ConversationReader,
     position: ReceiptPosition,
     to: MoveTarget,
   ): Promise<PositionMove> {

@@ -21,7 +21,7 @@ export interface ChangeServiceOptions {
 }
 
 /** A page of the changes of a conversation. */
-export interface ChangePage {
+export interface ChangesOfLog {
   /**
    * By number, one for each number of the page. null when the following changes are no longer
    * stored, or the reader's position is above the end. Then the reader takes `end` as its position
@@ -92,7 +92,7 @@ export class ChangeService {
     reader: UserKey,
     named: Conversation,
     page: { readonly after: number; readonly limit: number; readonly maxBytes: number },
-  ): Promise<ChangePage> {
+  ): Promise<ChangesOfLog> {
     const { database, store, finder } = this.options
     const { after } = page
     const log = await database.read((db) => finder.requireReader(db, reader, named))

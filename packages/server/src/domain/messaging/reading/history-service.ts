@@ -22,7 +22,7 @@ export interface HistoryServiceOptions {
 }
 
 /** A page of the messages of a conversation. */
-export interface HistoryPage {
+export interface ConversationPage {
   readonly conversation: Conversation
   /** Newest first. */
   readonly messages: readonly HistoryMessage[]
@@ -78,7 +78,7 @@ export class HistoryService {
     { appId, userId, deviceSn, adminOf }: HistoryReader,
     peerId: Int64,
     page: HistoryPageRequest,
-  ): Promise<HistoryPage> {
+  ): Promise<ConversationPage> {
     if (adminOf !== null) return this.#readGroup({ appId, groupId: adminOf }, page)
     if (userId === null)
       throw new AppError(
@@ -92,7 +92,7 @@ export class HistoryService {
     reader: UserKey & { readonly isOnDevice: boolean },
     peerId: Int64,
     page: HistoryPageRequest,
-  ): Promise<HistoryPage> {
+  ): Promise<ConversationPage> {
     const { database, finder, messageLog } = this.options
     const { upToId, limit } = historyRange(page)
     const named = await database.read((db) => finder.find(db, reader, peerId))
@@ -121,7 +121,7 @@ export class HistoryService {
     }
   }
 
-  async #readGroup(group: GroupKey, page: HistoryPageRequest): Promise<HistoryPage> {
+  async #readGroup(group: GroupKey, page: HistoryPageRequest): Promise<ConversationPage> {
     const { database, finder, messageLog } = this.options
     const { upToId, limit } = historyRange(page)
     const { appId, groupId } = group

@@ -21,7 +21,7 @@ export interface LogHistoryServiceOptions {
  * A page of the messages of a log. Positions of the page without a message are gone, or hidden from
  * the reader.
  */
-export interface LogPage {
+export interface LogHistoryPage {
   /** Newest first. */
   readonly messages: readonly HistoryMessage[]
   /** The first position of the page; 1 on the last page. */
@@ -53,7 +53,7 @@ export class LogHistoryService {
     reader: UserKey,
     named: Conversation,
     page: { readonly beforeSeq: number; readonly limit: number; readonly maxBytes: number },
-  ): Promise<LogPage> {
+  ): Promise<LogHistoryPage> {
     const { database, store, messageLog, finder } = this.options
     const log = await database.read((db) => finder.requireReader(db, reader, named))
     const state = await database.read((db) => store.findState(db, log))

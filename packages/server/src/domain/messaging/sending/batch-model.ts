@@ -16,7 +16,7 @@ export interface Submission {
 }
 
 /** Sends that are stored in one transaction. */
-export interface Batch {
+export interface SendBatch {
   readonly submissions: readonly Submission[]
   /** Milliseconds since 1970. */
   readonly now: number

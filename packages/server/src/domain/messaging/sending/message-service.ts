@@ -51,7 +51,7 @@ export interface SendRequest extends Omit<MessageContent, 'content'> {
   readonly relatedMessageId: Int64 | undefined
 }
 
-export interface SendResult {
+export interface SentMessages {
   /** Empty unless there is exactly one recipient. */
   readonly messageIds: readonly number[]
   /** In the order of the targets (rule E11). */
@@ -70,7 +70,11 @@ export class MessageService {
    * @throws AppError the first refusal when all targets refuse the message, invalid_parameter,
    * message_too_large, storage_failed
    */
-  async send(caller: SendingCaller, request: SendRequest, charge: ChargeRows): Promise<SendResult> {
+  async send(
+    caller: SendingCaller,
+    request: SendRequest,
+    charge: ChargeRows,
+  ): Promise<SentMessages> {
     const { accounts, recipients } = this.options
     const { appId } = caller
     const { targetType: type } = request
@@ -233,12 +237,12 @@ export class MessageService {
   }
 }
 
-const noRefusals: SendResult['refused'] = []
+const noRefusals: SentMessages['refused'] = []
 
 function refusedOf(
   targets: readonly Int64[],
   refusals: readonly SendRefusal[],
-): SendResult['refused'] {
+): SentMessages['refused'] {
   return targets.flatMap((target, index) => {
     const error = refusals[index]
     return error ? [{ target, error }] : []

@@ -9,8 +9,8 @@ import type { Outbox } from '../../../outbox/outbox.js'
 import type { ItemOutcome } from '../../item-outcome.js'
 import type { BroadcastSenders } from '../conversations/broadcast-senders.js'
 import { textBytes } from '../model/message-content.js'
-import { type Draft, messageRow } from '../model/message-model.js'
-import type { Batch, BatchRetry, StoredBatch } from './batch-model.js'
+import { type MessageDraft, messageRow } from '../model/message-model.js'
+import type { SendBatch, BatchRetry, StoredBatch } from './batch-model.js'
 import { newEvents } from './new-events.js'
 import { storeBatch } from './store-batch.js'
 
@@ -39,7 +39,7 @@ export interface MessageWriterOptions {
 export interface QueuedSend {
   /** null = repeats of the send are not recognized. */
   readonly transactionId: Int64 | null
-  readonly drafts: readonly Draft[]
+  readonly drafts: readonly MessageDraft[]
   /**
    * For messages to groups, the members of each draft with a requested read receipt, as in
    * receipt_requests; '' = none.
@@ -171,7 +171,7 @@ export class MessageWriter {
   }
 
   /** The messages are durable, so a failed receiver fails no send. */
-  #handOver(batch: Batch, stored: StoredBatch): void {
+  #handOver(batch: SendBatch, stored: StoredBatch): void {
     const { handOver, handOverFailed } = this.options
     try {
       for (const { appId, position, events } of newEvents(batch, stored))

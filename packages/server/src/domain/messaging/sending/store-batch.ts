@@ -47,7 +47,7 @@ import {
   transactionMessagesRow,
 } from '../transactions/transaction-statements.js'
 import type {
-  Batch,
+  SendBatch,
   BatchRetry,
   MessageIdSource,
   MessageNumbers,
@@ -81,7 +81,7 @@ import {
  * Earlier checks may be outdated: a batch with messages from or to deleted users ends in a
  * {@link BatchRetry}, and the outbox refuses a batch with IDs below the last broadcast.
  */
-export const storeBatch: Procedure<Batch, StoredBatch, MessageIdSource> = {
+export const storeBatch: Procedure<SendBatch, StoredBatch, MessageIdSource> = {
   module: import.meta.url,
   name: 'storeBatch',
   async run(context, { submissions, now, transactionLifeMs, isFirstTry, wantsNumbers }, idSource) {

@@ -10,7 +10,7 @@ import {
   type PlannedChanges,
 } from '../reading/change-service.js'
 import { fitting, type PageReads } from '../reading/page-reads.js'
-import { type Head, lastChange } from './head-model.js'
+import { type LogHead, lastChange } from './head-model.js'
 
 /** The changes or messages of a log with its head. */
 export type HeadContent =
@@ -23,7 +23,7 @@ export type HeadContent =
 
 /** A head with the number of the client, as far as it is known. */
 export interface KnownHead {
-  readonly head: Head
+  readonly head: LogHead
   /** All changes above this number are wanted; null = the newest messages. */
   readonly known: number | null
 }
@@ -40,7 +40,7 @@ const nothing: HeadContent = { kind: 'none' }
 const headsPerStep = 8
 
 /** The content of a head by the sizes of its messages, before it is read. */
-type Plan =
+type HeadPlan =
   | { readonly kind: 'changes'; readonly bytes: number; readonly plan: PlannedChanges }
   | {
       readonly kind: 'messages'
@@ -109,7 +109,7 @@ export class HeadContents {
   }
 
   /** Reads the sizes of the messages of a head. @returns null when they do not fit */
-  async #plan({ head, known }: KnownHead, bounds: PageBounds): Promise<Plan | null> {
+  async #plan({ head, known }: KnownHead, bounds: PageBounds): Promise<HeadPlan | null> {
     if (known === null || !hasChangesAbove(head, known)) return this.#planNewest(head, bounds)
     const upTo = lastChange(head)
     if (known === upTo)
@@ -122,7 +122,7 @@ export class HeadContents {
   }
 
   /** Reads the sizes of the newest messages. @returns null when they do not fit */
-  async #planNewest(head: Head, { window, maxBytes }: PageBounds): Promise<Plan | null> {
+  async #planNewest(head: LogHead, { window, maxBytes }: PageBounds): Promise<HeadPlan | null> {
     const { database, messageLog, pages } = this.options
     if (window === 0) return { kind: 'known', bytes: 0, content: nothing }
     if (maxBytes <= 0) return null
@@ -139,7 +139,11 @@ export class HeadContents {
     return { kind: 'messages', bytes, count, upToId: shown[0]?.messageId ?? 0 }
   }
 
-  async #read({ head }: KnownHead, plan: Plan, bounds: PageBounds): Promise<SizedContent | null> {
+  async #read(
+    { head }: KnownHead,
+    plan: HeadPlan,
+    bounds: PageBounds,
+  ): Promise<SizedContent | null> {
     switch (plan.kind) {
       case 'known':
         return plan
@@ -156,14 +160,14 @@ export class HeadContents {
   }
 
   /** Reads the newest messages in place of changes that were removed since. */
-  async #readNewest(head: Head, bounds: PageBounds): Promise<SizedContent | null> {
+  async #readNewest(head: LogHead, bounds: PageBounds): Promise<SizedContent | null> {
     const plan = await this.#planNewest(head, bounds)
     return plan && this.#read({ head, known: null }, plan, bounds)
   }
 
   async #readMessages(
-    { log }: Head,
-    { bytes, upToId, count: limit }: Plan & { readonly kind: 'messages' },
+    { log }: LogHead,
+    { bytes, upToId, count: limit }: HeadPlan & { readonly kind: 'messages' },
   ): Promise<SizedContent> {
     const { database, messageLog, pages } = this.options
     if (limit === 0) return { content: { kind: 'messages', messages: [] }, bytes: 0 }
@@ -178,7 +182,7 @@ export class HeadContents {
 }
 
 /** Tests whether the changes above a number are stored, and few. */
-function hasChangesAbove(head: Head, known: number): boolean {
+function hasChangesAbove(head: LogHead, known: number): boolean {
   const end = lastChange(head)
   return known >= head.keptFrom && known <= end && end - known <= maxChanges
 }

@@ -18,9 +18,9 @@ import {
   withOthers,
 } from '../readers/reader-sql.js'
 import { unreadInLog } from '../readers/unread-sql.js'
-import type { GroupHead, Head } from './head-model.js'
+import type { GroupHead, LogHead } from './head-model.js'
 
-type HeadRow = Omit<Head, 'log' | 'group' | 'latestMessageId' | 'newest'> & {
+type HeadRow = Omit<LogHead, 'log' | 'group' | 'latestMessageId' | 'newest'> & {
   /** The other columns of a group are null in other logs. */
   readonly isGroup: number
   readonly removedMessageId: number
@@ -92,7 +92,7 @@ export class HeadStore {
   }
 
   /** Reads a head by one statement. @returns null for a log that has not begun */
-  async find(db: Queryable, log: ReadableLog): Promise<Head | null> {
+  async find(db: Queryable, log: ReadableLog): Promise<LogHead | null> {
     const found = await this.#head.of(log).first(db, readerKeyOf(log))
     if (!found) return null
     const { status, version, type, joinedMessageId, muteMode, pushMode, ...row } = found
@@ -130,7 +130,7 @@ function toHead(
     ...row
   }: Omit<HeadRow, keyof GroupHead>,
   group: GroupHead | null,
-): Head {
+): LogHead {
   const hiddenMessageId = Math.max(row.hiddenMessageId, removedMessageId)
   const newest = newestMessageId ?? 0
   const latestMessageId = newest > hiddenMessageId ? newest : 0

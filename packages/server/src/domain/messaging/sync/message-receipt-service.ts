@@ -15,14 +15,14 @@ export interface MessageReceiptServiceOptions {
 }
 
 /** The users whose receipts a message requested, by user ID. */
-export interface MessageReceipts {
+export interface ReceiptUsers {
   readonly read: readonly Int64[]
   readonly unread: readonly Int64[]
   /** Users who left the group, or joined it after the message. */
   readonly gone: readonly Int64[]
 }
 
-interface MemberRow {
+interface ReceiptRow {
   readonly user_id: Int64
   readonly acked_seq: number
   readonly start_msg_id: number
@@ -42,11 +42,7 @@ export class MessageReceiptService {
    * @throws AppError group_not_found, member_required, message_not_found; no_permission when
    * another user has sent the message
    */
-  async list(
-    { appId, userId }: UserKey,
-    groupId: Int64,
-    messageId: Int64,
-  ): Promise<MessageReceipts> {
+  async list({ appId, userId }: UserKey, groupId: Int64, messageId: Int64): Promise<ReceiptUsers> {
     const { database, finder, messageLog, requests } = this.options
     const kind = await database.read((db) => finder.kindOf(db, appId, groupId))
     if (kind !== 'group') throw new AppError('group_not_found')
@@ -61,7 +57,7 @@ export class MessageReceiptService {
     )
     const asked = requested.filter((id) => id !== userId).sort((a, b) => Number(a) - Number(b))
     const rows = await database.read((db) =>
-      database.bulk<MemberRow>(
+      database.bulk<ReceiptRow>(
         db,
         findMembers,
         asked.map((id) => [appId, id, groupId, groupId]),

@@ -2,7 +2,7 @@ import { AppError } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
 import { EventLoopBudget } from '../../../lib/concurrency/event-loop-budget.js'
 import type { OutboxReader, PlacedUserChange } from '../../../outbox/outbox-reader.js'
-import { decodePos, encodePos, type Place } from '../../../outbox/pos.js'
+import { decodePos, encodePos, type OutboxPosition } from '../../../outbox/pos.js'
 import type { ChargeRows } from '../../charge-rows.js'
 import { readCursor, unknownCursor, writeCursor } from '../../paging.js'
 import type { UserKey } from '../../users/user-model.js'
@@ -19,9 +19,9 @@ import {
 } from '../model/conversation-model.js'
 import { maxSyncBytes } from '../reading/page-reads.js'
 import type { HeadContent, HeadContents } from './head-content.js'
-import { type Head, lastChange, logKey } from './head-model.js'
+import { type LogHead, lastChange, logKey } from './head-model.js'
 import type { HeadStore, ListedPeer, ListPlace } from './head-store.js'
-import type { History, SyncStore } from './sync-store.js'
+import type { OutboxHistory, SyncStore } from './sync-store.js'
 import type { SyncWalk, WalkedLog } from './sync-walk.js'
 
 export interface SyncServiceOptions {
@@ -59,7 +59,7 @@ export interface SyncRequest {
 
 /** A head with its changes or messages. */
 export interface FilledHead {
-  readonly head: Head
+  readonly head: LogHead
   readonly content: HeadContent
 }
 
@@ -80,10 +80,10 @@ export interface SyncResult {
 }
 
 /** A page before its heads are read. */
-interface Page {
+interface LogSelection {
   readonly epoch: string
   /** null for a page of the list after the first. */
-  readonly place: Place | null
+  readonly pos: OutboxPosition | null
   readonly isList: boolean
   readonly logs: readonly PagedLog[]
   readonly userChanges: readonly PlacedUserChange[]
@@ -93,14 +93,14 @@ interface Page {
 
 interface PagedLog {
   readonly log: Conversation
-  readonly wanted: Wanted
+  readonly wanted: HeadRequest
 }
 
 /**
  * The content of a head: all changes above a number, the newest messages, or nothing because the
  * log has no new changes.
  */
-type Wanted = number | 'newest' | 'unchanged'
+type HeadRequest = number | 'newest' | 'unchanged'
 
 interface ListCursor extends ListPlace {
   /** User changes up to this position are in the pages before. */
@@ -108,7 +108,7 @@ interface ListCursor extends ListPlace {
 }
 
 interface PageStart {
-  readonly history: History
+  readonly history: OutboxHistory
   readonly limit: number
 }
 
@@ -152,12 +152,16 @@ export class SyncService {
   }
 
   /**
-   * Tests whether the rows after a place are stored and few, and the place is known to be one of
+   * Tests whether the rows after a position are stored and few, and the position is known to be one of
    * this history.
    */
-  #canWalk(appId: string, { position }: Place, { head, timeAtPlace, hasNext }: History): boolean {
+  #canWalk(
+    appId: string,
+    { position }: OutboxPosition,
+    { head, timeAtPosition, hasNext }: OutboxHistory,
+  ): boolean {
     if (position === head.position) return true
-    const isKnown = position === 0 || timeAtPlace !== null
+    const isKnown = position === 0 || timeAtPosition !== null
     if (!isKnown || !hasNext) return false
     return head.position - position <= maxRows || this.options.walk.isInMemory(appId, position)
   }
@@ -165,14 +169,14 @@ export class SyncService {
   /** @returns null when rows of the walk are purged */
   async #delta(
     user: UserKey,
-    { after, history, limit }: PageStart & { readonly after: Place },
+    { after, history, limit }: PageStart & { readonly after: OutboxPosition },
     charge: ChargeRows,
-  ): Promise<Page | null> {
+  ): Promise<LogSelection | null> {
     const { database, heads, walk } = this.options
     const { epoch, head } = history
     const page = { epoch, isList: false, cursor: null }
     if (after.position === head.position)
-      return { ...page, place: after, logs: [], userChanges: [], hasMore: false }
+      return { ...page, pos: after, logs: [], userChanges: [], hasMore: false }
     const [groups, { userChanges, upTo }] = await Promise.all([
       database.read((db) => heads.listGroups(db, user)),
       this.#userChanges(user, after.position),
@@ -181,11 +185,11 @@ export class SyncService {
     charge(groups.size + userChanges.length + (walked?.rows ?? 0))
     if (!walked) return null
     const logs = walked.logs.map(toPagedLog)
-    const { place, hasMore } = walked
-    if (upTo === null || upTo >= place.position)
-      return { ...page, place, logs, userChanges, hasMore: hasMore || upTo !== null }
+    const { pos, hasMore } = walked
+    if (upTo === null || upTo >= pos.position)
+      return { ...page, pos, logs, userChanges, hasMore: hasMore || upTo !== null }
     const time = await database.read((db) => this.options.store.timeOf(db, user.appId, upTo))
-    return { ...page, place: { epoch, position: upTo, time }, logs, userChanges, hasMore: true }
+    return { ...page, pos: { epoch, position: upTo, time }, logs, userChanges, hasMore: true }
   }
 
   async #list(
@@ -195,9 +199,9 @@ export class SyncService {
       history,
       cursor,
       limit,
-    }: PageStart & { readonly after: Place | null; readonly cursor: ListCursor | null },
+    }: PageStart & { readonly after: OutboxPosition | null; readonly cursor: ListCursor | null },
     charge: ChargeRows,
-  ): Promise<Page> {
+  ): Promise<LogSelection> {
     const { database, heads, lists } = this.options
     const { epoch, head } = history
     const userAfter = cursor?.userPosition ?? after?.position ?? head.position
@@ -213,7 +217,7 @@ export class SyncService {
     const isLast = peers.length === rows.length && upTo === null
     return {
       epoch,
-      place: cursor ? null : head,
+      pos: cursor ? null : head,
       isList: true,
       logs: logs.map((log) => ({ log, wanted: 'newest' })),
       userChanges,
@@ -241,13 +245,13 @@ export class SyncService {
 
   async #answer(
     user: UserKey,
-    { place, logs: paged, ...page }: Page,
+    { pos, logs: paged, ...page }: LogSelection,
     { have, window }: SyncRequest,
   ): Promise<SyncResult> {
     const { contents } = this.options
     const held = have.map(({ log, change }): PagedLog => ({ log, wanted: change }))
     const logs = await this.#withPairs(user, [...held, ...paged])
-    const found: (Head | null)[] = []
+    const found: (LogHead | null)[] = []
     for await (const step of this.#budget.chunks(logs, headsPerStep)) {
       const keys = step.map(({ log }) => log)
       found.push(...(await this.#findHeads(user, keys)))
@@ -264,7 +268,7 @@ export class SyncService {
     return {
       ...page,
       isReset: false,
-      pos: place && encodePos(place),
+      pos: pos && encodePos(pos),
       heads: known.map(({ head }, index) => ({ head, content: filled[index] ?? { kind: 'none' } })),
       gone: logs
         .filter(({ log }, index) => !found[index] && (log.isGroup || isHeld.has(logKey(log))))
@@ -273,7 +277,7 @@ export class SyncService {
   }
 
   /** @returns null for logs that the user may not read, or that have not begun, in the order of the logs */
-  async #findHeads(user: UserKey, logs: readonly Conversation[]): Promise<(Head | null)[]> {
+  async #findHeads(user: UserKey, logs: readonly Conversation[]): Promise<(LogHead | null)[]> {
     const { database, rights, heads } = this.options
     const readable = await database.read((db) => rights.check(db, user, logs))
     return database.read((db) => Promise.all(readable.map((log) => log && heads.find(db, log))))
@@ -305,10 +309,13 @@ export class SyncService {
   }
 }
 
-function isOfAnotherHistory(after: Place, { epoch, head, timeAtPlace }: History): boolean {
+function isOfAnotherHistory(
+  after: OutboxPosition,
+  { epoch, head, timeAtPosition }: OutboxHistory,
+): boolean {
   if (after.epoch !== epoch || after.position > head.position) return true
   // A time of 0 is not known.
-  return timeAtPlace !== null && after.time !== 0 && timeAtPlace !== after.time
+  return timeAtPosition !== null && after.time !== 0 && timeAtPosition !== after.time
 }
 
 function resetTo(epoch: string): SyncResult {
@@ -330,7 +337,7 @@ function toPagedLog({ log, firstChange }: WalkedLog): PagedLog {
   return { log, wanted: firstChange === 0 ? 'newest' : firstChange - 1 }
 }
 
-function knownNumber(head: Head, wanted: Wanted): number | null {
+function knownNumber(head: LogHead, wanted: HeadRequest): number | null {
   if (wanted === 'newest') return null
   return wanted === 'unchanged' ? lastChange(head) : wanted
 }

@@ -1,13 +1,13 @@
 import type { Database, Prepared, Queryable } from '../../../db/database.js'
 import { sql } from '../../../db/kysely.js'
 
-/** The history of an app's outbox, as far as it decides how a client at a place catches up. */
-export interface History {
+/** The history of an app's outbox, as far as it decides how a client at a position catches up. */
+export interface OutboxHistory {
   readonly epoch: string
   /** The newest row. */
   readonly head: { readonly epoch: string; readonly position: number; readonly time: number }
   /** The time of the row at the client's position; null = the row is gone, or never was. */
-  readonly timeAtPlace: number | null
+  readonly timeAtPosition: number | null
   /** The row after the client's position is stored, and so are all later ones. */
   readonly hasNext: boolean
 }
@@ -16,11 +16,11 @@ interface HistoryRow {
   readonly epoch: string
   readonly position: number
   readonly time: number | null
-  readonly timeAtPlace: number | null
+  readonly timeAtPosition: number | null
   readonly nextPosition: number | null
 }
 
-/** Reads the place of a client in the history of its app. */
+/** Reads the position of a client in the history of its app. */
 export class SyncStore {
   readonly #history: Prepared<{ appId: string; after: number }, HistoryRow>
   readonly #time: Prepared<{ appId: string; position: number }, { createdAt: number }>
@@ -38,7 +38,7 @@ export class SyncStore {
           'i.epoch',
           sql<number>`coalesce(h.position, 0)`.as('position'),
           timeAt(sql.ref('h.position')).as('time'),
-          timeAt(param('after')).as('timeAtPlace'),
+          timeAt(param('after')).as('timeAtPosition'),
           sql<
             number | null
           >`(select o.position from outbox o where o.app_id = ${param('appId')} and o.position > ${param('after')} order by o.position limit 1)`.as(
@@ -56,14 +56,14 @@ export class SyncStore {
   }
 
   /** @param after the position of the client; 0 = it has none */
-  async readHistory(db: Queryable, appId: string, after: number): Promise<History> {
+  async readHistory(db: Queryable, appId: string, after: number): Promise<OutboxHistory> {
     const row = await this.#history.first(db, { appId, after })
     if (!row) throw new Error('the database has no identity')
-    const { epoch, position, time, timeAtPlace, nextPosition } = row
+    const { epoch, position, time, timeAtPosition, nextPosition } = row
     return {
       epoch,
       head: { epoch, position, time: time ?? 0 },
-      timeAtPlace,
+      timeAtPosition,
       hasNext: nextPosition === after + 1,
     }
   }

@@ -4,14 +4,14 @@ import { EventLoopBudget } from '../../../lib/concurrency/event-loop-budget.js'
 import type { MessageReader } from '../../../outbox/consumer.js'
 import { appOutbox, pageAfter } from '../../../outbox/outbox-page.js'
 import type { OutboxReader } from '../../../outbox/outbox-reader.js'
-import type { Place } from '../../../outbox/pos.js'
+import type { OutboxPosition } from '../../../outbox/pos.js'
 import { type RecentOutbox, RecentRows } from '../../../outbox/rows/recent-rows.js'
 import {
-  type ConcernedReader,
-  concernOf,
-  isReader,
-  type RowConcern,
-} from '../../../outbox/rows/row-concern.js'
+  type UserWithGroups,
+  keysOfRow,
+  hasLog,
+  type RowKeys,
+} from '../../../outbox/rows/row-keys.js'
 import type { UserKey } from '../../users/user-model.js'
 import { type Conversation, groupConversation } from '../model/conversation-model.js'
 import { logKey } from './head-model.js'
@@ -27,7 +27,7 @@ export interface SyncWalkOptions {
 /** A log that rows of the outbox concern. */
 export interface WalkedLog {
   readonly log: Conversation
-  /** The number of the first change after the client's place; 0 = not known, null = there is none. */
+  /** The number of the first change after the client's position; 0 = not known, null = there is none. */
   readonly firstChange: number | null
 }
 
@@ -35,7 +35,7 @@ export interface WalkedLog {
 export interface Walked {
   readonly logs: readonly WalkedLog[]
   /** The last row of the page. */
-  readonly place: Place
+  readonly pos: OutboxPosition
   readonly hasMore: boolean
   /**
    * Rows that the walk looked at: those read from the database, and those in memory that concern
@@ -44,10 +44,10 @@ export interface Walked {
   readonly rows: number
 }
 
-interface Start {
-  readonly after: Place
+interface WalkStart {
+  readonly after: OutboxPosition
   /** The newest row when the call began. */
-  readonly head: Place
+  readonly head: OutboxPosition
   /** The page ends before a row that would add logs beyond this number. */
   readonly maxLogs: number
   readonly groups: ReadonlySet<Int64>
@@ -58,7 +58,7 @@ const rowsPerStep = 1_000
 
 const unbounded = Number.POSITIVE_INFINITY
 
-/** Finds the logs of a user that the rows of the outbox after a place concern. */
+/** Finds the logs of a user that the rows of the outbox after a position concern. */
 export class SyncWalk {
   readonly #budget = new EventLoopBudget({ perTurn: 1 })
 
@@ -70,33 +70,33 @@ export class SyncWalk {
   }
 
   /** @returns null when rows of the walk are not stored any more */
-  async run({ appId, userId }: UserKey, start: Start): Promise<Walked | null> {
+  async run({ appId, userId }: UserKey, start: WalkStart): Promise<Walked | null> {
     const { after, head, groups, maxLogs } = start
     const reader = { userId, groupIds: groups }
     const logs = new Map<string, WalkedLog>()
-    let place = after
+    let pos = after
     let rowCount = 0
     const page = (hasMore: boolean) => ({
       logs: [...logs.values()],
-      place,
+      pos,
       hasMore,
       rows: rowCount,
     })
-    while (place.position < head.position) {
-      const next = place.position + 1
+    while (pos.position < head.position) {
+      const next = pos.position + 1
       const recent = this.options.recent.recentRows(appId)
       // Delivery, which fills the memory, may be behind the outbox.
       const isRecent = recent?.at(next) !== undefined
-      const rows = isRecent ? recent : await this.#read(appId, place.position, head.position)
+      const rows = isRecent ? recent : await this.#read(appId, pos.position, head.position)
       if (rows === null) return null
       const moveTo = (position: number) => {
         const row = rows.at(position)
-        if (row) place = { epoch: head.epoch, position, time: row.createdAt }
+        if (row) pos = { epoch: head.epoch, position, time: row.createdAt }
       }
       // Rows of changes of the user after the head may be missing.
       const end = Math.min(rows.newest, head.position)
-      const concerning = rows.concerning(place.position, reader)
-      rowCount += rows === recent ? concerning.length : rows.newest - place.position
+      const concerning = rows.concerning(pos.position, reader)
+      rowCount += rows === recent ? concerning.length : rows.newest - pos.position
       for (const row of concerning) {
         if (row.position > end) break
         const found = logsOf(appId, row, reader)
@@ -120,22 +120,22 @@ export class SyncWalk {
     const { rows, missed } = await pageAfter(outbox, position, rowsPerStep, head)
     if (missed) return null
     const held = new RecentRows(position, { maxRows: unbounded, maxBytes: unbounded })
-    for (const row of rows) held.add(concernOf(row, messages))
+    for (const row of rows) held.add(keysOfRow(row, messages))
     return held
   }
 }
 
 interface FoundLog {
   readonly log: Conversation
-  /** The first number, as in `RowConcern`. */
+  /** The first number, as in `RowKeys`. */
   readonly change: number | null
 }
 
 /** The logs of a row whose heads may have changed for the reader. */
-function logsOf(appId: string, row: RowConcern, reader: ConcernedReader): FoundLog[] {
+function logsOf(appId: string, row: RowKeys, reader: UserWithGroups): FoundLog[] {
   const isNamed = row.userIds.includes(reader.userId)
   const logs = row.logs
-    .filter((log) => isNamed || isReader(log, reader))
+    .filter((log) => isNamed || hasLog(log, reader))
     .map(({ change, ...key }) => ({ log: { appId, ...key }, change }))
   const groups = row.groupIds
     .filter((groupId) => isNamed || reader.groupIds.has(groupId))

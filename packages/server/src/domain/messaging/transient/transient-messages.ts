@@ -3,7 +3,7 @@ import type { TransientEvent } from '@hermod/protocol/events'
 import type { TransientDelivery } from '../../../delivery/transient-delivery.js'
 import type { Clock } from '../../../lib/clock.js'
 import { type Conversation, readersOf, toEventConversation } from '../model/conversation-model.js'
-import type { Draft } from '../model/message-model.js'
+import type { MessageDraft } from '../model/message-model.js'
 import { type TypingState, TypingSignals } from './typing-signals.js'
 
 export interface TransientMessagesOptions {
@@ -12,7 +12,7 @@ export interface TransientMessagesOptions {
 }
 
 /** A message that is not stored. */
-export type TransientDraft = Draft & { readonly conversation: Conversation }
+export type TransientDraft = MessageDraft & { readonly conversation: Conversation }
 
 /**
  * Sends what is never stored to connected devices of the others: messages with online_only, and

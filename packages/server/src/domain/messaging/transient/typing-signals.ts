@@ -14,7 +14,7 @@ export interface TypingSignalsOptions {
   readonly later?: (ms: number, run: () => void) => void
 }
 
-interface Sent {
+interface SentSignal {
   readonly conversation: Conversation
   readonly userId: Int64
   readonly at: number
@@ -34,7 +34,7 @@ const maxTyping = 100_000
  */
 export class TypingSignals {
   /** In the order in which they were sent. */
-  readonly #sent = new Map<string, Sent>()
+  readonly #sent = new Map<string, SentSignal>()
   readonly #now: () => number
   #isWaiting = false
 
@@ -51,7 +51,7 @@ export class TypingSignals {
     else if (this.#sent.size < maxTyping) this.#send(name, { conversation, userId, state })
   }
 
-  #send(name: string, signal: Pick<Sent, 'conversation' | 'userId' | 'state'>): void {
+  #send(name: string, signal: Pick<SentSignal, 'conversation' | 'userId' | 'state'>): void {
     const { conversation, userId, state } = signal
     this.#sent.set(name, { ...signal, at: this.#now(), next: null })
     this.options.send(conversation, userId, state)

@@ -12,7 +12,7 @@ export interface FoundDevice {
   readonly deviceSn: number | null
 }
 
-type UserPage = PreparedPage<{ appId: string; after: Int64 }, { userId: Int64 }>
+type UserIdPage = PreparedPage<{ appId: string; after: Int64 }, { userId: Int64 }>
 type TagPage = PreparedPage<{ appId: string; tag: string; after: Int64 }, { userId: Int64 }>
 
 const userId = camelCaseText(['user_id'], 't')
@@ -34,7 +34,7 @@ const findSettings: BulkSelect = {
 
 /** Finds the users and devices of audiences. */
 export class AudienceStore {
-  readonly #bound: UserPage
+  readonly #bound: UserIdPage
   readonly #tagged: TagPage
 
   constructor(private readonly database: Database) {

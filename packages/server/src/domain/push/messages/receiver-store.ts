@@ -7,19 +7,19 @@ import { broadcastUserId } from '../../messaging/model/conversation-model.js'
 import type { PushedMessage } from '../content/pushed-message.js'
 
 /** A user with a device that is bound to a gateway, as a reader of a conversation. */
-export interface Reader {
+export interface UnreadReader {
   readonly userId: Int64
   /** The position up to which the user has no unread message. */
   readonly seenSeq: number
 }
 
-export interface MemberReader extends Reader {
+export interface MemberReader extends UnreadReader {
   readonly muteMode: number
   readonly pushMode: number
 }
 
 /** A reader of the broadcasts of one sender. */
-export interface BoundBroadcastReader extends Reader {
+export interface BoundBroadcastReader extends UnreadReader {
   /** Broadcasts up to and including this one are from before the user's time. */
   readonly afterId: number
   /** The user has muted or blocked the sender. */
@@ -72,7 +72,7 @@ const findReaders: BulkSelect = {
       where c.app_id = t.app_id and c.low_id = t.low_id and c.high_id = t.high_id) as sent_seq`,
 }
 
-interface ReaderRow {
+interface ReceiverRow {
   readonly user_id: Int64
   readonly low_id: Int64
   readonly high_id: Int64
@@ -233,7 +233,7 @@ export class ReceiverStore {
     appId: string,
     pairs: readonly MessagePair[],
   ): Promise<ReadonlyMap<string, number>> {
-    const rows = await this.database.bulk<ReaderRow>(
+    const rows = await this.database.bulk<ReceiverRow>(
       db,
       findReaders,
       pairs.map(({ senderId, targetId }) => [

@@ -16,12 +16,12 @@ interface ContactRemovalServiceOptions {
   readonly jobs: JobQueue
 }
 
-interface Removal {
+interface RelatedUsers {
   readonly userId: Int64
   readonly relatedIds: readonly Int64[]
 }
 
-const contactRemoval = jobKind<Removal>('contact_removal')
+const contactRemoval = jobKind<RelatedUsers>('contact_removal')
 /** Users of one event, so that the head of the outbox is locked for a short time. */
 const usersPerEvent = 500
 
@@ -42,7 +42,7 @@ export class ContactRemovalService {
   }
 
   /** Appends the event of one step. */
-  async announce(appId: string, { userId, relatedIds }: Removal): Promise<void> {
+  async announce(appId: string, { userId, relatedIds }: RelatedUsers): Promise<void> {
     const { database, outbox } = this.options
     const about = { appId, actorId: userId, userIds: relatedIds }
     await database.transaction(async (tx) => {

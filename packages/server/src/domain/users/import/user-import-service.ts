@@ -184,7 +184,7 @@ export class UserImportService {
       if (avatar !== '' && stored.has(user_id)) this.#recordAvatar(tx, appId, user_id, avatar)
     // Entries with names that a concurrent call took, and entries of the same name in this call.
     const ours = new Set(userIds)
-    const isOutdated = ({ userId }: Plan) => ours.has(userId) && !stored.has(userId)
+    const isOutdated = ({ userId }: PlannedImport) => ours.has(userId) && !stored.has(userId)
     const outdated = plans.filter(isOutdated).map(({ user }) => user)
     const winners = new TakenNames(await store.findOwners(tx, appId, outdated))
     const missed = await this.#updateProfiles(
@@ -207,9 +207,13 @@ export class UserImportService {
   }
 
   /** @returns plans of users that no longer exist */
-  async #updateProfiles(tx: Tx, appId: string, plans: readonly Plan[]): Promise<Set<Plan>> {
+  async #updateProfiles(
+    tx: Tx,
+    appId: string,
+    plans: readonly PlannedImport[],
+  ): Promise<Set<PlannedImport>> {
     const { users, outbox } = this.options
-    const missed = new Set<Plan>()
+    const missed = new Set<PlannedImport>()
     // In one order for all callers, as above.
     const updates = plans
       .filter((plan) => plan.result === 'updated')
@@ -236,7 +240,7 @@ interface ImportBatch {
   readonly update: boolean
 }
 
-interface Plan extends ImportedAs {
+interface PlannedImport extends ImportedAs {
   readonly user: UserToImport
 }
 
@@ -251,7 +255,7 @@ interface Circumstances {
 function planned(
   user: UserToImport,
   { names, newId, update, hasRoom }: Circumstances,
-): ItemOutcome<Plan> {
+): ItemOutcome<PlannedImport> {
   const existing = names.ownerOf(user.username)
   if (existing !== undefined && !update) return { result: 'exists', user, userId: existing }
   const refusal =

@@ -24,7 +24,7 @@ const maxClients = 500
 /** The targets of one request, with the notification. */
 export type Sending = Pick<PushBatch<unknown>, 'certificate' | 'notification' | 'targets' | 'part'>
 
-interface ClientOptions {
+interface CertificateClientOptions {
   readonly clock: Clock
   readonly circuit: CircuitLimits
   /** Limits of the channel. */
@@ -44,7 +44,7 @@ export class CertificateClients<Credentials> {
 
   constructor(
     private readonly protocol: GatewayProtocol<Credentials>,
-    private readonly options: ClientOptions,
+    private readonly options: CertificateClientOptions,
   ) {}
 
   /** @returns a refusal when the certificate is invalid */
@@ -108,7 +108,7 @@ export class CertificateClient<Credentials> {
   constructor(
     private readonly protocol: GatewayProtocol<Credentials>,
     private readonly certificate: GatewayCertificate,
-    private readonly options: ClientOptions,
+    private readonly options: CertificateClientOptions,
   ) {
     const { clock, circuit } = options
     const limits = certificateLimits(options.limits, certificate)

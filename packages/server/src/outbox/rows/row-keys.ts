@@ -1,11 +1,11 @@
 import { broadcastUserId, type Int64 } from '@hermod/protocol'
 import { type EventAudience, eventDefinitions } from '@hermod/protocol/events'
 import type { MessageReader } from '../consumer.js'
-import type { ChangedLog, LogKey } from './log-key.js'
+import type { ChangedLog, RowLog } from './log-key.js'
 import type { OutboxRow } from '../outbox-store.js'
 
 /** The keys by which a row of the outbox concerns users; it holds no content. */
-export interface RowConcern {
+export interface RowKeys {
   readonly position: number
   /** Milliseconds since 1970. */
   readonly createdAt: number
@@ -35,12 +35,12 @@ const privateAudiences: readonly EventAudience[] = ['actor', 'users', 'both', 'n
 const none: readonly never[] = []
 
 /** Returns the keys of a row. */
-export function concernOf(
+export function keysOfRow(
   { position, kind, payload, createdAt }: OutboxRow,
   messages: Pick<MessageReader, 'logs'>,
-): RowConcern {
+): RowKeys {
   if (kind === 'message.stored')
-    return concern(position, createdAt, { logs: messages.logs(payload), isPrivate: false })
+    return rowKeys(position, createdAt, { logs: messages.logs(payload), isPrivate: false })
   const {
     actor_id,
     user_ids = none,
@@ -53,7 +53,7 @@ export function concernOf(
     conversation !== undefined && !conversation.is_group && conversation.low_id !== broadcastUserId
   const actor = actor_id === undefined || audience === 'users' ? none : [actor_id]
   const { low_id: lowId = 0, high_id: highId = 0, is_group: isGroup = false } = conversation ?? {}
-  return concern(position, createdAt, {
+  return rowKeys(position, createdAt, {
     logs: conversation ? [{ lowId, highId, isGroup, change: change ?? null }] : none,
     groupIds: group_id === undefined ? none : [group_id],
     userIds: audience === 'actor' ? actor : [...actor, ...user_ids],
@@ -62,7 +62,7 @@ export function concernOf(
   })
 }
 
-function concern(
+function rowKeys(
   position: number,
   createdAt: number,
   {
@@ -70,13 +70,13 @@ function concern(
     groupIds = none,
     userIds = none,
     isPrivate,
-  }: Partial<RowConcern> & Pick<RowConcern, 'logs' | 'isPrivate'>,
-): RowConcern {
+  }: Partial<RowKeys> & Pick<RowKeys, 'logs' | 'isPrivate'>,
+): RowKeys {
   return { position, createdAt, logs, groupIds, userIds, isPrivate }
 }
 
 /** A reader: a user with the groups that the user is a member of. */
-export interface ConcernedReader {
+export interface UserWithGroups {
   readonly userId: Int64
   readonly groupIds: ReadonlySet<Int64>
 }
@@ -85,7 +85,7 @@ export interface ConcernedReader {
 export const everyone = broadcastUserId
 
 /** Returns the users that a row concerns, whatever their groups are. A user may be named twice. */
-export function usersOf({ userIds, isPrivate, logs }: RowConcern): Int64[] {
+export function usersOfRow({ userIds, isPrivate, logs }: RowKeys): Int64[] {
   const all = [...userIds]
   if (!isPrivate)
     for (const { lowId, highId, isGroup } of logs)
@@ -94,7 +94,7 @@ export function usersOf({ userIds, isPrivate, logs }: RowConcern): Int64[] {
 }
 
 /** Returns the groups with members that a row concerns. A group may be named twice. */
-export function groupsOf({ groupIds, isPrivate, logs }: RowConcern): Int64[] {
+export function groupsOfRow({ groupIds, isPrivate, logs }: RowKeys): Int64[] {
   if (isPrivate) return []
   const all = [...groupIds]
   for (const { lowId, isGroup } of logs)
@@ -104,7 +104,7 @@ export function groupsOf({ groupIds, isPrivate, logs }: RowConcern): Int64[] {
 }
 
 /** Tests whether the reader has the log. */
-export function isReader({ lowId, highId, isGroup }: LogKey, reader: ConcernedReader): boolean {
+export function hasLog({ lowId, highId, isGroup }: RowLog, reader: UserWithGroups): boolean {
   if (isGroup) return reader.groupIds.has(lowId)
   return lowId === broadcastUserId || lowId === reader.userId || highId === reader.userId
 }
