@@ -137,16 +137,16 @@ const cases: readonly Case[] = [
       [
         'conversation.deleted',
         [w.alice.id],
-        { conversation: pair(w.alice.id, w.bob.id), hidden_msg_id: anything, seq: 1 },
-      ],
-      [
-        'conversation.deleted',
-        [w.alice.id],
         {
           conversation: { low_id: -1, high_id: w.bob.id, is_group: false },
           hidden_msg_id: anything,
           seq: 1,
         },
+      ],
+      [
+        'conversation.deleted',
+        [w.alice.id],
+        { conversation: pair(w.alice.id, w.bob.id), hidden_msg_id: anything, seq: 1 },
       ],
     ],
     stale: () => [],
