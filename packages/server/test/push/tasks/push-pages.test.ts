@@ -70,15 +70,23 @@ for (const backend of testBackends()) {
     let database: DatabasePlace
     let place: PagePlace
 
+    async function newDatabase(): Promise<DatabasePlace> {
+      const created = await DatabasePlace.create(backend)
+      await addApp(created.database)
+      return created
+    }
+
     beforeAll(async () => {
-      database = await DatabasePlace.create(backend)
-      await addApp(database.database)
+      database = await newDatabase()
       place = new PagePlace(database.database)
     })
     afterAll(() => database?.[Symbol.asyncDispose]())
 
-    /** @returns the number of unfinished jobs when the step began */
-    async function take(taskId: number, { kind, ...options }: Step): Promise<void> {
+    async function take(
+      place: PagePlace,
+      taskId: number,
+      { kind, ...options }: Step,
+    ): Promise<void> {
       if (kind === 'cancel') return place.cancel(taskId)
       if (kind === 'endTime') return place.endTime()
       const jobs = await place.jobs()
@@ -101,6 +109,9 @@ for (const backend of testBackends()) {
     }
 
     it('write each device of the audience once, and end where the task ends', async () => {
+      // No other test's: a run that a time limit has cut off may still write.
+      await using own = await newDatabase()
+      const place = new PagePlace(own.database)
       let devices = 0
       await fc.assert(
         fc.asyncProperty(
@@ -111,7 +122,7 @@ for (const backend of testBackends()) {
             await place.fill(people)
             const taskId = await place.start({ kind: 'all' }, strategy)
             for (const each of steps) {
-              await take(taskId, each)
+              await take(place, taskId, each)
               await place.requireExact(taskId)
             }
             await place.finish()
@@ -131,12 +142,9 @@ for (const backend of testBackends()) {
             devices += wanted.length
           },
         ),
-        {
-          numRuns: isFullRun ? 100 : backend.name === 'sqlite' ? 40 : 30,
-          interruptAfterTimeLimit: 20_000,
-        },
+        { numRuns: isFullRun ? 100 : 20 },
       )
-      expect(devices).toBeGreaterThan(100)
+      expect(devices).toBeGreaterThan(20)
     })
 
     const people = (count: number) => Array.from({ length: count }, () => oneDevice)

@@ -1,6 +1,6 @@
 /** A database with users and their devices, and the writer of pages on it, without a server. */
 import { pushTaskState, userStatus } from '@hermod/protocol'
-import type { Database } from '../../../dist/db/database.js'
+import type { Database, Tx } from '../../../dist/db/database.js'
 import { AudienceEstimate } from '../../../dist/domain/push/audience/audience-estimate.js'
 import { AudienceReader } from '../../../dist/domain/push/audience/audience-reader.js'
 import { AudienceStore } from '../../../dist/domain/push/audience/audience-store.js'
@@ -118,7 +118,7 @@ export class PagePlace {
     this.#people = people.map((one, index) => ({ ...one, userId: 10 + 3 * index }))
     await this.database.transaction(async (tx) => {
       for (const table of tables) await tx.deleteFrom(table).execute()
-      for (const one of this.#people) await addPerson(tx, one)
+      await addPeople(tx, this.#people)
     })
   }
 
@@ -323,34 +323,33 @@ const row = {
   created_at: 1,
 }
 
-async function addPerson(
-  tx: Parameters<Parameters<Database['transaction']>[0]>[0],
-  { userId, bindings, isDisabled, isDeleted, hasPushesOff }: KnownPerson,
-): Promise<void> {
-  const key = { app_id: appId, user_id: userId }
-  const status = isDisabled ? userStatus.disabled : userStatus.normal
-  await tx
-    .insertInto('users')
-    .values({ ...row, ...key, username: `u${userId}`, status, deleted_at: isDeleted ? 1 : null })
-    .execute()
-  if (!isDeleted) await tx.insertInto('user_badges').values(key).execute()
-  if (hasPushesOff)
-    await tx
-      .insertInto('user_settings')
-      .values({ ...key, ...defaultSettings, no_push: 1 })
-      .execute()
-  for (const { deviceSn, name } of bindings)
-    await tx
-      .insertInto('push_bindings')
-      .values({
-        ...key,
-        device_sn: deviceSn,
-        notifier_name: name,
-        device_token: `${userId}0${deviceSn}${name === 'phones' ? 'a' : 'b'}`,
-        bound_at: 1,
-        paused_until: 0,
-      })
-      .execute()
+async function addPeople(tx: Tx, people: readonly KnownPerson[]): Promise<void> {
+  const key = ({ userId }: KnownPerson) => ({ app_id: appId, user_id: userId })
+  const users = people.map((one) => ({
+    ...row,
+    ...key(one),
+    username: `u${one.userId}`,
+    status: one.isDisabled ? userStatus.disabled : userStatus.normal,
+    deleted_at: one.isDeleted ? 1 : null,
+  }))
+  const badges = people.filter(({ isDeleted }) => !isDeleted).map(key)
+  const settings = people
+    .filter(({ hasPushesOff }) => hasPushesOff)
+    .map((one) => ({ ...key(one), ...defaultSettings, no_push: 1 }))
+  const bindings = people.flatMap((one) =>
+    one.bindings.map(({ deviceSn, name }) => ({
+      ...key(one),
+      device_sn: deviceSn,
+      notifier_name: name,
+      device_token: `${one.userId}0${deviceSn}${name === 'phones' ? 'a' : 'b'}`,
+      bound_at: 1,
+      paused_until: 0,
+    })),
+  )
+  if (users.length > 0) await tx.insertInto('users').values(users).execute()
+  if (badges.length > 0) await tx.insertInto('user_badges').values(badges).execute()
+  if (settings.length > 0) await tx.insertInto('user_settings').values(settings).execute()
+  if (bindings.length > 0) await tx.insertInto('push_bindings').values(bindings).execute()
 }
 
 /** Inserts the application that all users are of. */
