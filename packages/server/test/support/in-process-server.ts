@@ -29,16 +29,26 @@ import { TestCoreChannel } from './push/core-channel.js'
 import { Random } from './random.js'
 import type { Watched } from './watched-server.js'
 
-/** Runs as fast as the clock of the machine, from the time that the test sets. */
+/** Runs as fast as the clock of the machine, from the time that the test sets, and can be stopped. */
 export class TestClock implements Clock {
   #ahead = 0
+  #stoppedAt: number | null = null
 
   /** @param time milliseconds since 1970 */
   set(time: number): void {
     this.#ahead = time - Date.now()
   }
 
-  now = (): number => Date.now() + this.#ahead
+  /** Stands still until {@link go}: what a rate allows does not grow with the time that a test takes. */
+  stop(): void {
+    this.#stoppedAt = this.now()
+  }
+
+  go(): void {
+    this.#stoppedAt = null
+  }
+
+  now = (): number => this.#stoppedAt ?? Date.now() + this.#ahead
 }
 
 /** Calls that are made together arrive within so many turns of the event loop, in any order. */
@@ -220,7 +230,9 @@ export class InProcessServer implements Watched, AsyncDisposable {
     )
     if (reply.kind === 'payload') return new Answer(200, jsonHeaders, reply.encoded)
     const failure = failureAnswer(reply.error, 'envelope')
-    return new Answer(failure.status, jsonHeaders, failure.body)
+    const { retryAfterSeconds: wait } = failure
+    const waits = wait === undefined ? {} : { 'retry-after': String(wait) }
+    return new Answer(failure.status, { ...jsonHeaders, ...waits }, failure.body)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
