@@ -7,7 +7,13 @@
 const tests = {
   'domain/': ['service/walk', 'users/users', 'messaging/messages', 'groups/groups'],
   'domain/apps/': ['users/app-config', 'commands/commands', 'service/lifecycle', 'service/walk'],
-  'domain/contacts/': ['contacts/contacts', 'contacts/contact-model', 'users/names'],
+  'domain/contacts/': [
+    'contacts/contacts',
+    'contacts/contact-requests',
+    'contacts/contact-sending',
+    'contacts/contact-model',
+    'users/names',
+  ],
   'domain/devices/': ['users/devices', 'users/tokens'],
   'domain/files/': ['users/tokens', 'users/accounts'],
   'domain/groups/admission/': [
@@ -22,6 +28,7 @@ const tests = {
     'groups/group-settings',
     'groups/group-rights',
     'groups/group-messages',
+    'groups/group-operations',
     'groups/group-model',
   ],
   'domain/groups/membership/': [
@@ -74,6 +81,7 @@ const tests = {
     'messaging/conversation-model',
     'messaging/broadcasts',
     'groups/group-messages',
+    'groups/group-operations',
   ],
   'domain/messaging/readers/': [
     'messaging/conversation-model',
@@ -89,6 +97,7 @@ const tests = {
     'messaging/edits',
     'messaging/changes',
     'messaging/broadcasts',
+    'groups/group-operations',
   ],
   'domain/messaging/reading/': [
     'messaging/history',
@@ -105,6 +114,7 @@ const tests = {
     'groups/group-messages',
     'messaging/broadcasts',
     'messaging/recall',
+    'contacts/contact-sending',
     'background/nodes',
   ],
   'domain/push/': ['push/tasks/push-tasks', 'push/message-push'],
