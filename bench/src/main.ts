@@ -2,12 +2,8 @@
  * `npm run bench`: the rates of the service compared with a bare echo. See the README for the
  * method.
  */
-import { type CallsFigures, measureCalls } from './calls/calls.js'
-import { type ClientFigures, measureClient } from './client/client.js'
-import { type FileRow, measureFiles } from './files/files.js'
-import { type GrowthRow, measureGrowth } from './growth/growth.js'
 import {
-  type Build,
+  type Builds,
   type FilledBuild,
   findBuilds,
   populate,
@@ -19,12 +15,10 @@ import {
 import { type ComparedRow, compareBuilds } from './measure/compare.js'
 import { measure, type ResultRow } from './measure/measure.js'
 import { measureStartup, type StartupFigures } from './measure/startup.js'
-import { type BenchOptions, parseOptions, UsageError, usage } from './options.js'
-import { measurePush, type PushFigures } from './push/push.js'
-import { measureRealtime, type RealtimeFigures } from './realtime/realtime.js'
+import { namedSets } from './named-sets.js'
+import { type BenchOptions, parseOptions, type SetName, UsageError, usage } from './options.js'
 import { describeMachine } from './report/machine.js'
 import { formatReport, type GroupFill, type Report } from './report/report.js'
-import { measureWebhooks, type WebhookFigures } from './webhooks/webhooks.js'
 
 async function run(options: BenchOptions): Promise<Report> {
   const machine = describeMachine()
@@ -34,13 +28,7 @@ async function run(options: BenchOptions): Promise<Report> {
   const rows: ResultRow[] = []
   const compared: ComparedRow[] = []
   const groupFills: GroupFill[] = []
-  const growth: GrowthRow[] = []
-  const push: PushFigures[] = []
-  const files: FileRow[] = []
-  const realtime: RealtimeFigures[] = []
-  const client: ClientFigures[] = []
-  const webhooks: WebhookFigures[] = []
-  const calls: CallsFigures[] = []
+  const named: Partial<Record<SetName, object[]>> = {}
   if (machine.dataInMemory)
     notes.push(
       'the temporary folder is in memory: set TMPDIR to a folder on disk for figures about durable writes',
@@ -56,49 +44,16 @@ async function run(options: BenchOptions): Promise<Report> {
       compared.push(...measured.compared)
       groupFills.push(...measured.groupFills)
     }
-    if (options.growth)
-      growth.push(
-        ...(await measureGrowth(storage, builds, { ...options, ...options.growth }, onProgress)),
-      )
-    if (options.push) {
-      const own = builds[0] as Build
-      push.push(await measurePush(storage, own, { ...options, ...options.push }, onProgress))
+    for (const { name, measure: measureSet } of namedSets) {
+      const own = options.named[name]
+      if (own === undefined) continue
+      const figures = await measureSet(storage, builds, { ...options, ...own }, onProgress)
+      named[name] = [...(named[name] ?? []), ...figures]
     }
-    if (options.realtime) {
-      const own = builds[0] as Build
-      realtime.push(
-        await measureRealtime(storage, own, { ...options, ...options.realtime }, onProgress),
-      )
-    }
-    if (options.client) {
-      const own = builds[0] as Build
-      client.push(await measureClient(storage, own, { ...options, ...options.client }, onProgress))
-    }
-    if (options.calls) {
-      const own = builds[0] as Build
-      calls.push(await measureCalls(storage, own, options.calls, onProgress))
-    }
-    if (options.webhooks) {
-      const own = builds[0] as Build
-      webhooks.push(
-        await measureWebhooks(storage, own, { ...options, ...options.webhooks }, onProgress),
-      )
-    }
-    if (options.files)
-      files.push(...(await measureFiles(storage, builds[0] as Build, options, onProgress)))
   }
   return {
     machine,
-    growth,
-    push: {
-      channels: push.flatMap(({ channels }) => channels),
-      crowds: push.flatMap(({ crowds }) => crowds),
-    },
-    files,
-    realtime,
-    client,
-    webhooks,
-    calls,
+    named,
     effort: { seconds: options.seconds, rounds: options.rounds, starts: options.starts },
     startups,
     rows,
@@ -122,7 +77,7 @@ function storages(
 
 async function measureAll(
   storage: Storage,
-  builds: readonly Build[],
+  builds: Builds,
   { chosen, groupSize, crowdSize, ...effort }: BenchOptions,
   onProgress: (text: string) => void,
 ): Promise<Pick<Report, 'rows' | 'compared' | 'groupFills'>> {
@@ -160,12 +115,9 @@ async function main(): Promise<number> {
   }
   const report = await run(options)
   process.stdout.write(`${options.json ? JSON.stringify(report, null, 2) : formatReport(report)}\n`)
-  const { rows, compared, growth, push, files, webhooks } = report
-  return [...rows, ...compared, ...growth, ...push.crowds, ...files, ...webhooks].some(
-    ({ errors }) => errors > 0,
-  )
-    ? 1
-    : 0
+  const { rows, compared, named } = report
+  const figures = [...rows, ...compared, ...Object.values(named).flat()]
+  return figures.some((each) => 'errors' in each && each.errors !== 0) ? 1 : 0
 }
 
 try {

@@ -25,54 +25,25 @@ test('growth keeps its rounds beside another build, unless their number is given
   expect(parseOptions([...growth, '--rounds', '5'])).toMatchObject({ rounds: 5, starts: 5 })
 })
 
-test('growth is measured only when it is named', () => {
-  expect(parseOptions([])?.growth).toBeNull()
-  const options = parseOptions(['--scenario', 'growth', '--growth-steps', '0,5000'])
-  expect(options).toMatchObject({ chosen: [], growth: { steps: [0, 5000], users: 10_000 } })
-})
-
-test('realtime is measured only when it is named', () => {
-  expect(parseOptions([])?.realtime).toBeNull()
-  const named = ['--scenario', 'realtime', '--devices', '300']
-  expect(parseOptions(named)).toMatchObject({
-    chosen: [],
-    realtime: { devices: 300, conversations: 299 },
-  })
-  expect(() => parseOptions([...named.slice(0, -1), '10'])).toThrow('--devices')
-})
-
-test('the client is measured only when it is named', () => {
-  expect(parseOptions([])?.client).toBeNull()
-  const named = ['--scenario', 'client', '--conversations', '200', '--messages', '1000']
-  expect(parseOptions(named)).toMatchObject({
-    chosen: [],
-    client: { conversations: 200, messages: 1000 },
-  })
-})
-
-test('webhooks are measured only when they are named', () => {
-  expect(parseOptions([])?.webhooks).toBeNull()
-  const named = ['--scenario', 'webhooks', '--events', '5000']
-  expect(parseOptions(named)).toMatchObject({ chosen: [], webhooks: { events: 5_000 } })
-})
-
-test('calls are counted only when they are named', () => {
-  expect(parseOptions([])?.calls).toBeNull()
-  const named = ['--scenario', 'calls', '--devices', '60']
-  expect(parseOptions(named)).toMatchObject({ chosen: [], calls: { clients: 60 } })
-})
-
-test('pushes are measured only when they are named, in two parts', () => {
-  expect(parseOptions([])?.push).toBeNull()
-  const both = { devices: 20_000, crowdSize: 1_000_000 }
-  expect(parseOptions(['--scenario', 'push'])).toMatchObject({ chosen: [], push: both })
-  const crowd = ['--scenario', 'push', '--push-parts', 'crowd', '--crowd', '5']
-  expect(parseOptions(crowd)?.push).toEqual({ devices: 0, crowdSize: 5 })
-})
-
-test('files are measured only when they are named', () => {
-  expect(parseOptions([])?.files).toBe(false)
-  expect(parseOptions(['--scenario', 'files'])).toMatchObject({ chosen: [], files: true })
+test('some sets are measured only when they are named', () => {
+  expect(parseOptions([])?.named).toEqual({})
+  for (const [args, named] of [
+    ['growth --growth-steps 0,5000', { growth: { steps: [0, 5000], users: 10_000 } }],
+    ['realtime --devices 300', { realtime: { devices: 300, conversations: 299 } }],
+    [
+      'client --conversations 200 --messages 1000',
+      { client: { conversations: 200, messages: 1000 } },
+    ],
+    ['webhooks --events 5000', { webhooks: { events: 5_000 } }],
+    ['calls --devices 60', { calls: { clients: 60 } }],
+    ['push', { push: { devices: 20_000, crowdSize: 1_000_000 } }],
+    ['push --push-parts crowd --crowd 5', { push: { devices: 0, crowdSize: 5 } }],
+    ['files,calls', { files: {}, calls: { clients: 5_000 } }],
+  ] as const)
+    expect(parseOptions(['--scenario', ...args.split(' ')]), args).toMatchObject({
+      chosen: [],
+      named,
+    })
 })
 
 test('what the options do not allow is refused', () => {
@@ -83,6 +54,7 @@ test('what the options do not allow is refused', () => {
     ['--seconds', '1.5'],
     ['--against'],
     ['--scenario', 'growth', '--growth-steps', '5,5'],
+    ['--scenario', 'realtime', '--devices', '10'],
     ['--scenario', 'growth', '--growth-steps', '0,,5'],
     ['--scenario', 'growth', '--growth-users', '99'],
     ['--scenario', 'push', '--push-parts', 'half'],

@@ -10,28 +10,21 @@ import { scenarios } from './scenarios/direct-scenarios.js'
 import { type Scenario, setOf } from './scenarios/scenario.js'
 import type { WebhookOptions } from './webhooks/webhooks.js'
 
-const growthSet = 'growth'
-const pushSet = 'push'
-const filesSet = 'files'
-const realtimeSet = 'realtime'
-const clientSet = 'client'
-const webhookSet = 'webhooks'
-const callsSet = 'calls'
 const sets = [...new Set(scenarios.map(setOf))]
 
+/** Text of `--help`. */
 export const usage = `Usage: npm run bench -- [options]
 
   --seconds N       measured time of each run, default 8
   --rounds N        how often echo and server take turns, default 2; with --against how
                     often both builds are started anew, default 3, but not for
-                    ${growthSet}, which starts them once and keeps its 2 rounds
+                    growth, which starts them once and keeps its 2 rounds
   --only NAME       sqlite or postgres; default: both when PostgreSQL 15 or newer is found
-  --scenario NAMES  ${sets.join(', ')}, ${growthSet}, ${pushSet}, ${filesSet}, ${realtimeSet},
-                    ${clientSet}, ${webhookSet}, ${callsSet}; several with commas; default: all but ${growthSet},
-                    ${pushSet}, ${filesSet}, ${realtimeSet}, ${clientSet},
-                    ${webhookSet} and ${callsSet}
+  --scenario NAMES  ${sets.join(', ')}, growth, push, files, realtime,
+                    client, webhooks, calls; several with commas; default: all but the
+                    last seven
   --against FOLDER  another build to measure in turns with this one, in place of the echo
-                    (${growthSet} keeps its echo; ${pushSet} and ${filesSet} measure this build alone):
+                    (growth keeps its echo; push and files measure this build alone):
                     a checkout of any commit after npm ci and npm run build
   --members N       size of the large group, default 100000
   --crowd N         recipients of broadcasts and pushes, default 1000000
@@ -40,13 +33,28 @@ export const usage = `Usage: npm run bench -- [options]
   --growth-users N  users of growth, default 10000
   --push-devices N  devices on each channel, default 20000
   --push-parts L    channels, crowd, or both with a comma, which is the default
-  --devices N       connected devices of ${realtimeSet}, and clients of ${callsSet}, default 5000
-  --conversations N conversations of a user of ${clientSet}, default 5000
-  --messages N      messages that ${clientSet} applies, default 10000
-  --events N        events that a receiver of ${webhookSet} missed, default 100000
+  --devices N       connected devices of realtime, and clients of calls, default 5000
+  --conversations N conversations of a user of client, default 5000
+  --messages N      messages that client applies, default 10000
+  --events N        events that a receiver of webhooks missed, default 100000
   --json            the report as JSON
 `
 
+/** Options of the sets that are measured only when they are named. */
+export interface SetOptions {
+  readonly growth: GrowthOptions
+  readonly push: PushOptions
+  readonly files: object
+  readonly realtime: RealtimeOptions
+  readonly client: ClientEffort
+  readonly webhooks: WebhookOptions
+  readonly calls: CallsOptions
+}
+
+/** Name of a set that is measured only when it is named. */
+export type SetName = keyof SetOptions
+
+/** Options of a run of the bench. */
 export interface BenchOptions extends Effort, ComparisonEffort {
   readonly only: string | null
   /** Sets of scenarios to measure together, in order. */
@@ -54,20 +62,8 @@ export interface BenchOptions extends Effort, ComparisonEffort {
   readonly groupSize: number
   /** Number of recipients of broadcasts. */
   readonly crowdSize: number
-  /** Null: not requested. */
-  readonly growth: GrowthOptions | null
-  /** Null: not requested. */
-  readonly push: PushOptions | null
-  /** Null: not requested. */
-  readonly realtime: RealtimeOptions | null
-  /** Null: not requested. */
-  readonly client: ClientEffort | null
-  /** Null: not requested. */
-  readonly webhooks: WebhookOptions | null
-  /** Null: not requested. */
-  readonly calls: CallsOptions | null
-  /** Uploads and downloads are requested. */
-  readonly files: boolean
+  /** Those of the sets that are named. */
+  readonly named: Partial<SetOptions>
   /** Checkout of another build to compare with. */
   readonly against: string | null
   readonly json: boolean
@@ -84,6 +80,7 @@ const webhookEventsMin = 1_000
 
 const pushParts = ['channels', 'crowd']
 
+/** An option that is unknown, or has a value that is not allowed. */
 export class UsageError extends Error {}
 
 /** @returns null when help is requested */
@@ -101,22 +98,11 @@ export function parseOptions(args: readonly string[]): BenchOptions | null {
     chosen: chooseScenarios(scenario),
     groupSize: positive('--members', members),
     crowdSize: positive('--crowd', crowd),
-    growth: names(scenario).includes(growthSet)
-      ? {
-          steps: ascending('--growth-steps', values['growth-steps']),
-          users: atLeast('--growth-users', values['growth-users'], growthUsersMin),
-        }
-      : null,
-    push: names(scenario).includes(pushSet) ? pushOptions(values) : null,
-    realtime: names(scenario).includes(realtimeSet) ? realtimeOptions(values) : null,
-    client: names(scenario).includes(clientSet) ? clientOptions(values) : null,
-    webhooks: names(scenario).includes(webhookSet)
-      ? { events: atLeast('--events', values.events, webhookEventsMin) }
-      : null,
-    calls: names(scenario).includes(callsSet)
-      ? { clients: positive('--devices', values.devices) }
-      : null,
-    files: names(scenario).includes(filesSet),
+    named: Object.fromEntries(
+      Object.entries(setOptions)
+        .filter(([name]) => names(scenario).includes(name))
+        .map(([name, read]) => [name, read(values)]),
+    ),
     against: against ?? null,
     json,
   }
@@ -151,26 +137,33 @@ function parse(args: readonly string[]) {
   }
 }
 
-function pushOptions(values: ReturnType<typeof parse>): PushOptions {
-  const parts = names(values['push-parts'])
-  const unknown = parts.find((part) => !pushParts.includes(part))
-  if (unknown !== undefined) throw new UsageError(`--push-parts does not know ${unknown}`)
-  return {
-    devices: parts.includes('channels') ? positive('--push-devices', values['push-devices']) : 0,
-    crowdSize: parts.includes('crowd') ? positive('--crowd', values.crowd) : 0,
-  }
-}
-
-function realtimeOptions(values: ReturnType<typeof parse>): RealtimeOptions {
-  const devices = atLeast('--devices', values.devices, devicesMin)
-  return { devices, conversations: devices - 1 }
-}
-
-function clientOptions({ conversations, messages }: ReturnType<typeof parse>): ClientEffort {
-  return {
+const setOptions: {
+  readonly [Name in SetName]: (values: ReturnType<typeof parse>) => SetOptions[Name]
+} = {
+  growth: (values) => ({
+    steps: ascending('--growth-steps', values['growth-steps']),
+    users: atLeast('--growth-users', values['growth-users'], growthUsersMin),
+  }),
+  push: (values) => {
+    const parts = names(values['push-parts'])
+    const unknown = parts.find((part) => !pushParts.includes(part))
+    if (unknown !== undefined) throw new UsageError(`--push-parts does not know ${unknown}`)
+    return {
+      devices: parts.includes('channels') ? positive('--push-devices', values['push-devices']) : 0,
+      crowdSize: parts.includes('crowd') ? positive('--crowd', values.crowd) : 0,
+    }
+  },
+  files: () => ({}),
+  realtime: (values) => {
+    const devices = atLeast('--devices', values.devices, devicesMin)
+    return { devices, conversations: devices - 1 }
+  },
+  client: ({ conversations, messages }) => ({
     conversations: atLeast('--conversations', conversations, conversationsMin),
     messages: positive('--messages', messages),
-  }
+  }),
+  webhooks: ({ events }) => ({ events: atLeast('--events', events, webhookEventsMin) }),
+  calls: ({ devices }) => ({ clients: positive('--devices', devices) }),
 }
 
 function positive(name: string, text: string): number {
@@ -195,17 +188,7 @@ function names(text: string): string[] {
 
 function chooseScenarios(text: string): readonly (readonly Scenario[])[] {
   const asked = names(text)
-  const known = [
-    'all',
-    growthSet,
-    pushSet,
-    filesSet,
-    realtimeSet,
-    clientSet,
-    webhookSet,
-    callsSet,
-    ...sets,
-  ]
+  const known = ['all', ...Object.keys(setOptions), ...sets]
   const unknown = asked.find((name) => !known.includes(name))
   if (unknown !== undefined) throw new UsageError(`--scenario does not know ${unknown}`)
   const chosen = sets.filter((set) => asked.includes('all') || asked.includes(set))

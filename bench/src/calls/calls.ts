@@ -5,12 +5,13 @@
 import type { ChildProcess } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startProcess } from '../load/processes.js'
-import type { Build, Storage, StoredServer } from '../measure/build.js'
+import type { Build, Builds, Storage, StoredServer } from '../measure/build.js'
 import { createImportedUsers } from '../population/imported-users.js'
 import { makeRealtimeApp, type RealtimeApp } from '../realtime/realtime-population.js'
 import type { DatabaseName } from '../scenarios/scenario.js'
 import type { ClientsAnswer, ClientsOrder } from './clients.js'
 
+/** Size of the set `calls`. */
 export interface CallsOptions {
   /** Connected clients, all members of one group. */
   readonly clients: number
@@ -24,6 +25,7 @@ export interface EventCalls {
   readonly inTenSeconds: number
 }
 
+/** Calls that clients make after events, on one database. */
 export interface CallsFigures extends CallsOptions {
   readonly database: DatabaseName
   readonly events: readonly EventCalls[]
@@ -43,14 +45,14 @@ const secondMs = 1_000
 /** @param onProgress reports progress */
 export async function measureCalls(
   storage: Storage,
-  build: Build,
+  [build]: Builds,
   { clients }: CallsOptions,
   onProgress: (text: string) => void,
-): Promise<CallsFigures> {
+): Promise<CallsFigures[]> {
   const events = await measureEvents(storage, build, clients, onProgress)
   onProgress(`calls: ${peers + groups} conversations`)
   const sendP95Ms = await measureSends(storage, build)
-  return { database: storage.name, clients, events, conversations: peers + groups, sendP95Ms }
+  return [{ database: storage.name, clients, events, conversations: peers + groups, sendP95Ms }]
 }
 
 async function measureEvents(

@@ -1,6 +1,7 @@
 /** The process of many clients, all members of one group: each shows its conversations and the group. */
 import { type Client, createClient, type View } from '@hermod/client/node'
 
+/** Message to the process of the clients. */
 export interface ClientsOrder {
   readonly url: string
   readonly appId: string

@@ -1,6 +1,6 @@
 /** The client: first screen, applied messages and memory in Chromium, and the sizes of its entries. */
 import { findChromium } from '@hermod/testkit'
-import type { Build, Storage, StoredServer } from '../measure/build.js'
+import type { Builds, Storage, StoredServer } from '../measure/build.js'
 import { type Ratio, spreadOf } from '../measure/statistics.js'
 import { createImportedUsers, lists } from '../population/imported-users.js'
 import type { DatabaseName } from '../scenarios/scenario.js'
@@ -9,6 +9,7 @@ import type { PageOptions } from './page.js'
 import { BenchPages } from './pages.js'
 import { messageFrames, ReplayGateway, replayUserId } from './replay-gateway.js'
 
+/** Size of the set `client`. */
 export interface ClientEffort {
   /** Conversations of the user with many. */
   readonly conversations: number
@@ -32,6 +33,7 @@ export interface BrowserFigures {
   readonly heapBytes: Ratio
 }
 
+/** Sizes of the client's bundles, and times of its pages. */
 export interface ClientFigures extends ClientEffort {
   readonly database: DatabaseName
   readonly sizes: readonly EntrySize[]
@@ -47,15 +49,15 @@ const textBytes = 100
 /** @param onProgress reports progress */
 export async function measureClient(
   storage: Storage,
-  build: Build,
+  [build]: Builds,
   { conversations, messages, rounds }: ClientEffort & { readonly rounds: number },
   onProgress: (text: string) => void,
-): Promise<ClientFigures> {
+): Promise<ClientFigures[]> {
   onProgress('client: sizes')
   const sizes = await entrySizes()
   const chromium = findChromium()
   const figures = { database: storage.name, conversations, messages, sizes }
-  if (chromium === null) return { ...figures, browser: null }
+  if (chromium === null) return [{ ...figures, browser: null }]
   await using pages = await BenchPages.start(chromium)
   await using server = await storage.start(build)
   onProgress(`client: ${conversations} conversations`)
@@ -75,19 +77,17 @@ export async function measureClient(
   }
   const spread = (rows: readonly number[][], column: number) =>
     spreadOf(rows.map((row) => row[column] ?? Number.NaN))
-  return {
-    ...figures,
-    browser: {
-      version: pages.version,
-      barePageMs: spread(screens, 0),
-      screenFromNothingMs: spread(screens, 1),
-      screenFromStoreMs: spread(screens, 2),
-      appliedInMemoryMs: spread(applied, 0),
-      appliedInIndexedDbMs: spread(applied, 1),
-      listMs: spread(listed, 0),
-      heapBytes: spread(listed, 1),
-    },
+  const browser = {
+    version: pages.version,
+    barePageMs: spread(screens, 0),
+    screenFromNothingMs: spread(screens, 1),
+    screenFromStoreMs: spread(screens, 2),
+    appliedInMemoryMs: spread(applied, 0),
+    appliedInIndexedDbMs: spread(applied, 1),
+    listMs: spread(listed, 0),
+    heapBytes: spread(listed, 1),
   }
+  return [{ ...figures, browser }]
 }
 
 /** Returns a user with a new token, since a token belongs to the first device that uses it. */

@@ -19,6 +19,7 @@ const shown = new Promise((resolve) => requestAnimationFrame(() => setTimeout(()
 globalThis.bench = { firstScreenMs: () => shown }
 </script>`
 
+/** Chromium, with a site that serves the page of the bench. */
 export class BenchPages implements AsyncDisposable {
   readonly version: string
   readonly #browser: Browser
@@ -69,6 +70,7 @@ export class BenchPages implements AsyncDisposable {
   }
 }
 
+/** An open page of the bench. */
 export class OpenPage {
   readonly #page: Page
 

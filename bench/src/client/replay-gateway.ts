@@ -58,6 +58,7 @@ function conversationOf(user: number) {
   return { low_id: replayUserId, high_id: replayUserId + 1 + user, is_group: false }
 }
 
+/** The server of prepared events. */
 export class ReplayGateway implements AsyncDisposable {
   readonly url: string
   readonly #server: WebSocketServer

@@ -7,6 +7,7 @@ import { connect, type Socket } from 'node:net'
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
 import type { LoadEvents, LoadFigures } from '../load/load-run.js'
 
+/** Requests of one run, over some connections. */
 export interface FileLoadOrder {
   readonly port: number
   readonly connections: number

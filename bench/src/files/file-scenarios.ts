@@ -1,5 +1,6 @@
 /** Scenarios of files, with their targets. */
 
+/** Uploads or downloads of one size, with their target. */
 export interface FileScenario {
   readonly name: string
   readonly kind: 'upload' | 'download'

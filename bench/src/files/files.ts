@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import type { LoadFigures } from '../load/load-run.js'
 import { load } from '../load/processes.js'
 import {
-  type Build,
+  type Builds,
   portOf,
   Servers,
   type Storage,
@@ -77,7 +77,7 @@ const maxDownloaded = { files: 64, bytes: 1e8 }
 /** @param onProgress reports progress */
 export async function measureFiles(
   storage: Storage,
-  build: Build,
+  [build]: Builds,
   { seconds, rounds }: Effort,
   onProgress: (text: string) => void,
 ): Promise<FileRow[]> {

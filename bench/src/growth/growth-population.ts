@@ -11,6 +11,7 @@ import { createImportedUsers } from '../population/imported-users.js'
 import { transactionCounter } from '../population/population.js'
 import { cycle, getRequest, transactionsPerPlan } from '../scenarios/scenario.js'
 
+/** Entries of every page that is read. */
 export const growthPageLength = 20
 /** Conversations of a user, who has started half of them. */
 export const contactsPerUser = 50
@@ -18,6 +19,7 @@ const begunPerUser = contactsPerUser / 2
 const targetsPerRequest = 20
 const golden = (Math.sqrt(5) - 1) / 2
 
+/** Reads that growth measures. */
 export type GrowthRead = 'history' | 'unread' | 'conversations'
 
 /**

@@ -8,6 +8,7 @@ import { inTurn, median, type Ratio, ratioOf } from '../measure/statistics.js'
 import type { DatabaseName } from '../scenarios/scenario.js'
 import { GrowthPopulation } from './growth-population.js'
 
+/** Size of the set `growth`. */
 export interface GrowthOptions {
   /** Numbers of messages at which to measure, ascending. */
   readonly steps: readonly number[]
@@ -16,6 +17,7 @@ export interface GrowthOptions {
 
 /** Loads of each step. */
 export const growthLoads = ['send', 'history', 'unread', 'conversations'] as const
+/** One of {@link growthLoads}. */
 export type GrowthLoad = (typeof growthLoads)[number]
 
 /** Rates and p50 are medians of the rounds, p99 and the maximum those of the worst round. */

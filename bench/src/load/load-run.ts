@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type LoadPlan, type RequestSource, requestSource } from './plan.js'
 import { ResponseReader } from './response-reader.js'
 
+/** One run against a server. */
 export interface LoadOrder {
   readonly port: number
   readonly connections: number
@@ -45,6 +46,7 @@ export interface LoadResult extends LoadFigures {
   readonly succeededInAll: number
 }
 
+/** Notifications of a run. */
 export interface LoadEvents {
   /** The warm-up has ended. */
   measuring(): void

@@ -5,6 +5,7 @@
 import { type FileLoadOrder, runFileLoad } from '../files/file-load-run.js'
 import { type LoadFigures, type LoadOrder, runLoad } from './load-run.js'
 
+/** Message of the load process. */
 export type LoadMessage =
   | { readonly type: 'measuring' }
   | { readonly type: 'measured' }

@@ -3,6 +3,7 @@
  * before it is written.
  */
 
+/** Users of one application whose requests a plan sends. */
 export interface Senders {
   readonly appId: string
   readonly users: readonly RequestUser[]
@@ -17,6 +18,7 @@ export interface RequestUser {
   readonly isOnBehalf?: boolean
 }
 
+/** Sends between users, each with a new transaction ID. */
 export interface SendPlan extends Senders {
   readonly kind: 'send'
   /**
@@ -60,12 +62,14 @@ export interface RandomSendPlan extends Senders {
   readonly requests?: number
 }
 
+/** The same requests again and again. */
 export interface CyclePlan {
   readonly kind: 'cycle'
   /** Complete requests, sent in turn repeatedly. */
   readonly requests: readonly string[]
 }
 
+/** Requests of a run as plain data. */
 export type LoadPlan = SendPlan | GroupSendPlan | StartPlan | RandomSendPlan | CyclePlan
 
 /** Returns the next request, in Latin-1; null at the end. */

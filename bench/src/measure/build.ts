@@ -30,6 +30,9 @@ export interface Build {
   readonly command: string
 }
 
+/** This build, then the one to compare with, if any. */
+export type Builds = readonly [own: Build, ...others: Build[]]
+
 /** A running server of a build, with the figures to measure. */
 export interface MeasuredBuild extends Usage, Pick<StoredServer, 'restart'> {
   readonly database: DatabaseName
@@ -44,7 +47,7 @@ const busyTimeoutMs = 10_000
  * Returns this benchmark's build, and the build to compare it with.
  * @throws Error when that build is missing
  */
-export function findBuilds(against: string | null): Build[] {
+export function findBuilds(against: string | null): Builds {
   const checkout = resolve(import.meta.dirname, '../../..')
   const own: Build = { name: 'this', command: resolve(checkout, script) }
   if (against === null) return [own]
@@ -88,6 +91,7 @@ export interface StoredServer extends StoredData, AsyncDisposable {
   restart(): Promise<void>
 }
 
+/** Creates the storage of servers with the embedded database. */
 export function sqliteStorage(): Storage {
   return {
     name: 'sqlite',
@@ -201,6 +205,7 @@ export interface FillOptions {
   onProgress(text: string): void
 }
 
+/** A started build with its population. */
 export interface FilledBuild extends MeasuredBuild {
   /** Null until a scenario has requested groups. */
   groupFill(): Promise<GroupFillFigures> | null
@@ -261,6 +266,7 @@ export async function populate(
   }
 }
 
+/** Returns the port of a server. */
 export function portOf({ process }: Pick<StoredServer, 'process'>): number {
   return Number(new URL(process.url).port)
 }
@@ -273,6 +279,7 @@ export interface Usage {
   rssBytes(): number
 }
 
+/** Returns the counters of a server and its database. */
 export function usageOf(server: Pick<StoredServer, 'process'>, storage: Storage): Usage {
   return {
     serverCpuMs: () => server.process.cpuMs(),

@@ -31,6 +31,7 @@ export interface ComparedRow {
   readonly errorSamples: readonly string[]
 }
 
+/** Effort of a comparison of two builds. */
 export interface ComparisonEffort {
   /** Measured time of each build after each start. */
   readonly seconds: number
@@ -50,6 +51,7 @@ const turnsMin = 4
 /** Warm-up of a new server, until its code is compiled. */
 const settleSeconds = 3
 
+/** One turn of a build. */
 export interface MeasuredTurn {
   readonly load: LoadResult
   /**
@@ -152,6 +154,7 @@ export function turnsOf(
   return { count, turnSeconds: Math.max(shortest, seconds / count) }
 }
 
+/** Summarises the starts of two builds. */
 export function compareRuns(
   starts: readonly ComparedStart[],
 ): Omit<ComparedRow, 'database' | 'scenario'> {

@@ -6,6 +6,7 @@ import type { MeasuredBuild, Usage } from './build.js'
 import { ScenarioRunner } from './scenario-runner.js'
 import { inTurn, median, ratioOf, sum } from './statistics.js'
 
+/** Effort of a measurement. */
 export interface Effort {
   /** Measured time of one run. */
   readonly seconds: number
@@ -230,6 +231,7 @@ export function missedTargets(
   ]
 }
 
+/** Returns successful requests per second. */
 export function rateOf({ succeeded, seconds }: LoadFigures): number {
   return succeeded / seconds
 }

@@ -3,6 +3,7 @@ import type { DatabaseName } from '../scenarios/scenario.js'
 import type { Build, Storage } from './build.js'
 import { inTurn, median, type Ratio, ratioOf } from './statistics.js'
 
+/** Start-up time and idle memory on one database; medians. */
 export interface StartupFigures {
   readonly database: DatabaseName
   /** From the start of the process to the first 200 of /readyz, on an empty folder. */
@@ -24,7 +25,9 @@ export interface StartupComparison {
   readonly idleRatio: Ratio
 }
 
+/** Longest time to the first 200 of /readyz that meets the target. */
 export const readyTargetMs = 1000
+/** Largest idle memory that meets the target. */
 export const idleTargetBytes = 120 * 1e6
 const starts = 5
 const idleMs = 3000

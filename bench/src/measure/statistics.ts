@@ -1,3 +1,4 @@
+/** Returns the sum of values. */
 export function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0)
 }
@@ -23,6 +24,7 @@ export function ratioOf(own: readonly number[], others: readonly number[]): Rati
   return spreadOf(own.map((value, round) => value / (others[round] ?? Number.NaN)))
 }
 
+/** Returns median, minimum and maximum. */
 export function spreadOf(ratios: readonly number[]): Ratio {
   return { median: median(ratios), min: Math.min(...ratios), max: Math.max(...ratios) }
 }

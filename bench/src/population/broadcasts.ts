@@ -5,10 +5,12 @@ import { createConversations, makeUsers } from './people.js'
 import type { BroadcastReaders, Crowd, Population } from './population.js'
 
 const broadcastsAtOnce = 16
+/** Broadcasts of the application of {@link makeBroadcastReaders}. */
 export const broadcastCount = 1_000
 
 type Base = Omit<Population, 'groups' | 'broadcasts' | 'crowd'>
 
+/** Creates an application with the usual users and conversations, and unread broadcasts. */
 export async function makeBroadcastReaders(
   { api, operator, transactionIds }: Base,
   onProgress: (text: string) => void,
@@ -46,6 +48,7 @@ export async function makeCrowd(
   return { appId, adminToken }
 }
 
+/** Parameters of every broadcast. */
 export const broadcastBody = { type: 1, content_type: 0, content: 'x'.repeat(100) }
 
 /**

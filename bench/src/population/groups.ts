@@ -3,6 +3,7 @@ import type { Api, Session } from '@hermod/testkit'
 import { createImportedUsers, importedPassword, lists } from './imported-users.js'
 import type { GroupWorld, Population } from './population.js'
 
+/** Members of a small group. */
 export const smallGroupSize = 3
 
 const outsiders = 1000

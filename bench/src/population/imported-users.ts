@@ -2,6 +2,7 @@ import { randomBytes, scryptSync } from 'node:crypto'
 import type { Api } from '@hermod/testkit'
 
 const listLength = 500
+/** Password of the users of {@link createImportedUsers}. */
 export const importedPassword = 'correct horse battery'
 
 /**

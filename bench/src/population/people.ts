@@ -3,11 +3,13 @@ import type { Api, Session } from '@hermod/testkit'
 import type { SendPlan } from '../load/plan.js'
 import { fill } from './fill.js'
 
+/** Users of a population. */
 export const userCount = 300
 const registerBatch = 50
 const loginsAtOnce = 4
 const readersAtOnce = 16
 
+/** Entries of a page that scenarios read. */
 export const pageLimit = 20
 const pagesPerConversation = 10
 // Each neighbour pair gets this many messages from both sides.
@@ -60,6 +62,7 @@ export async function createConversations(
   })
 }
 
+/** A page of a conversation with {@link pageLimit} messages. */
 export interface FullPage {
   readonly user: Session
   readonly oppositeId: number

@@ -47,6 +47,7 @@ export interface Crowd {
   readonly adminToken: string
 }
 
+/** Users that were imported and then joined the large group, with the times. */
 export interface GroupFillFigures {
   readonly imported: number
   readonly importMs: number

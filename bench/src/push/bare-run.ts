@@ -12,6 +12,7 @@ export interface BareRequest {
   readonly body: string
 }
 
+/** One run of the bare client. */
 export interface BareOrder {
   /** The gateway's origin. */
   readonly url: string

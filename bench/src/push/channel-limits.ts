@@ -10,6 +10,7 @@ import { vendorOProtocol } from '@hermod/server/dist/push/providers/vendor-o/pro
 import { vendorVProtocol } from '@hermod/server/dist/push/providers/vendor-v/protocol.js'
 import { vendorXProtocol } from '@hermod/server/dist/push/providers/vendor-x/protocol.js'
 
+/** Limits of the simulated channels, as the service has them. */
 export const channelLimits: Readonly<Record<SimulatedChannel, ChannelLimits>> = {
   ios_gw: iosProtocol().limits,
   cloud_gw: cloudProtocol.limits,

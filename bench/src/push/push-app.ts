@@ -9,6 +9,7 @@ import type { StoredServer } from '../measure/build.js'
 import { apiOfNewApp } from '../population/broadcasts.js'
 import { createImportedUsers } from '../population/imported-users.js'
 
+/** An application with devices of one channel. */
 export interface PushApp {
   readonly appId: string
   /** Calls with the Admin token. */
@@ -21,6 +22,7 @@ export interface PushApp {
 const message = { title: 'News', body: 'The quick brown fox jumps over the lazy dog.' }
 const certificateName = 'bench'
 
+/** Creates an application whose users have one device each. */
 export async function makePushApp(
   { process, sql }: StoredServer,
   certificate: SimulatedCertificate,

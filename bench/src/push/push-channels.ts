@@ -46,6 +46,7 @@ interface BareRound {
 const pollMs = 20
 const stuckMs = 30_000
 
+/** Measures sends on each channel, in turns with a bare client. */
 export async function measureChannels(
   storage: Storage,
   server: StoredServer,

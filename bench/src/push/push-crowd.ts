@@ -27,6 +27,7 @@ export interface PushCrowdRow {
   readonly errorSamples: readonly string[]
 }
 
+/** Latencies of messages that are sent at {@link sendsPerSecond}. */
 export interface SendFigures {
   readonly p50Ms: number
   readonly p99Ms: number
@@ -42,6 +43,7 @@ const notifications = 20
 const pollMs = 100
 const daySeconds = 86_400
 
+/** Measures a push to all users, and the messages that are sent during it. */
 export async function measureCrowd(
   storage: Storage,
   server: StoredServer,

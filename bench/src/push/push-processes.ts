@@ -13,6 +13,7 @@ export interface RunningSimulator extends Disposable {
   cpuMs(): number
 }
 
+/** Starts the simulated gateways in a process of their own. */
 export async function startSimulator(): Promise<RunningSimulator> {
   const child = startProcess('../push/simulator')
   const ended = once(child, 'exit').then(() => {

@@ -5,6 +5,7 @@ import type { PushCrowdRow } from './push-crowd.js'
 /** Minimum for ios_gw: sends a second or a share of the bare client, whichever is less. */
 export const channelTarget = { channel: 'ios_gw', perSecond: 5_000, ofBare: 0.6 } as const
 
+/** Longest answer of a push to all users, and the growth of p99 that it may cause. */
 export const crowdTarget = { notifyMs: 20, p99Growth: 2 } as const
 
 /**
@@ -21,6 +22,7 @@ export function missedChannelTarget({
   return isMet ? [] : ['sends']
 }
 
+/** Returns missed targets of a push to all users. */
 export function missedCrowdTargets({
   notifyMs,
   before,

@@ -4,12 +4,14 @@ import { Swarm } from './swarm.js'
 /** The devices of the service, or those of the bare server. */
 export type SwarmName = 'service' | 'bare'
 
+/** Call of a method of a swarm, in the process of the clients. */
 export interface SwarmOrder {
   readonly swarm: SwarmName
   readonly method: string
   readonly args: readonly unknown[]
 }
 
+/** Result of a {@link SwarmOrder}. */
 export type SwarmAnswer = { readonly result: unknown } | { readonly error: string }
 
 const swarms: Readonly<Record<SwarmName, Swarm>> = { service: new Swarm(), bare: new Swarm() }

@@ -9,6 +9,7 @@ export interface DeviceLogin {
   readonly deviceGuid: string
 }
 
+/** The swarm as its devices see it. */
 export interface DeviceHost {
   readonly appId: string
   readonly port: number
@@ -38,6 +39,7 @@ const posName = Buffer.from('"pos":"')
 const retryMs = 200
 const linux = 5
 
+/** A connected device that follows its events by sync. */
 export class Device {
   socket: RawSocket | null = null
   pos = ''
@@ -177,6 +179,7 @@ export class Device {
   }
 }
 
+/** Returns the answer. @throws Error for a failure */
 export function expectSuccess(answer: RawAnswer): RawAnswer {
   if (answer.code !== 200) throw new Error(`code ${answer.code}: ${answer.message}`)
   return answer

@@ -1,8 +1,11 @@
 /** WebSocket frames (RFC 6455) with little work, so that the clients of the benchmark do not dominate it. */
 
+/** Opcode of a text frame (RFC 6455, section 5.2). */
 export const textOpcode = 1
+/** Opcode of a close frame. */
 export const closeOpcode = 8
 const pingOpcode = 9
+/** Opcode of a pong. */
 export const pongOpcode = 10
 
 const longLength = 126

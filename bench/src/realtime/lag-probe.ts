@@ -9,6 +9,7 @@ import { isMainThread } from 'node:worker_threads'
 const port = Number(process.env.BENCH_LAG_PORT)
 const intervalMs = 2
 
+/** Delays of the event loop of the service. */
 export interface LagFigures {
   readonly p50Ms: number
   readonly p99Ms: number

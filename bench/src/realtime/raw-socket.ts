@@ -10,6 +10,7 @@ export interface RawAnswer {
   readonly data: any
 }
 
+/** Listener of a {@link RawSocket}. */
 export interface RawSocketEvents {
   /** An event or heartbeat. The payload is valid during the call only. */
   frame(payload: Buffer): void
@@ -21,6 +22,7 @@ const handshakeEnd = Buffer.from('\r\n\r\n')
 const answerMark = 'i'.charCodeAt(0)
 const key = 'dGhlIHNhbXBsZSBub25jZQ=='
 
+/** A WebSocket connection with little work for a frame. */
 export class RawSocket {
   readonly #socket: Socket
   readonly #reader = new FrameReader((opcode, payload) => this.#take(opcode, payload))

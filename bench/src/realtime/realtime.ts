@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { freePort } from '@hermod/testkit'
 import { load } from '../load/processes.js'
-import { type Build, portOf, type Storage, type StoredServer } from '../measure/build.js'
+import { type Builds, portOf, type Storage, type StoredServer } from '../measure/build.js'
 import type { Effort } from '../measure/measure.js'
 import { median } from '../measure/statistics.js'
 import type { DatabaseName } from '../scenarios/scenario.js'
@@ -21,6 +21,7 @@ import {
 import { RunningSwarms, readLag, startBareGateway } from './realtime-processes.js'
 import type { FanOutResult, Latencies, ReturnResult, SendResult } from './swarm.js'
 
+/** Size of the set `realtime`. */
 export interface RealtimeOptions {
   /** Connected devices, all members of one group. */
   readonly devices: number
@@ -39,6 +40,7 @@ export interface FanOutRow {
   readonly devicesCpuShare: number
 }
 
+/** Figures of the set `realtime` on one database. */
 export interface RealtimeFigures {
   readonly database: DatabaseName
   readonly devices: number
@@ -79,10 +81,10 @@ const heartbeatMs = 26_000
 /** @param onProgress reports progress */
 export async function measureRealtime(
   storage: Storage,
-  build: Build,
+  [build]: Builds,
   { devices, conversations, seconds, rounds }: RealtimeOptions & Effort,
   onProgress: (text: string) => void,
-): Promise<RealtimeFigures> {
+): Promise<RealtimeFigures[]> {
   requireDescriptors(devices)
   const lagPort = await freePort()
   const probe = pathToFileURL(resolve(import.meta.dirname, 'lag-probe.js')).href
@@ -145,10 +147,9 @@ export async function measureRealtime(
   await addGroupsAndContacts(server, app)
   await server.settle()
   const idleWithGroupsBytes = await idleBytesOf(server, swarms, app, service)
-  return {
-    ...{ database: storage.name, devices, open, fanOuts, toAll, lag, idleLag, ...sends },
-    ...{ oneToOne, besideFanOut, storm, restart, ...away, idleBytes, idleWithGroupsBytes },
-  }
+  const figures = { open, fanOuts, toAll, lag, idleLag, ...sends, oneToOne, besideFanOut }
+  const returns = { storm, restart, ...away, idleBytes, idleWithGroupsBytes }
+  return [{ database: storage.name, devices, ...figures, ...returns }]
 }
 
 /** Resident memory of an idle connection, from a server that has just started. */

@@ -12,6 +12,7 @@ export interface Latencies {
   readonly maxMs: number
 }
 
+/** Figures of messages to all devices. */
 export interface FanOutResult {
   readonly messagesPerSecond: number
   /** Time from the send to the last device, of each message. */
@@ -19,12 +20,14 @@ export interface FanOutResult {
   readonly cpuShare: number
 }
 
+/** Figures of sends between devices. */
 export interface SendResult {
   readonly perSecond: number
   readonly errors: number
   readonly latency: Latencies
 }
 
+/** Cost of the return of devices. */
 export interface ReturnResult {
   readonly ms: number
   readonly calls: number
@@ -51,6 +54,7 @@ const groupMark = Buffer.from('"is_group":true')
 const sentMark = Buffer.from('sent=')
 const sentLength = 16
 
+/** Many devices of one process. */
 export class Swarm implements DeviceHost {
   appId = ''
   port = 0

@@ -18,22 +18,27 @@ export function layOutTable(
   return [heads, ...rows].map((cells) => align(cells).join('  ').trimEnd()).join('\n')
 }
 
+/** Returns a value without decimals. */
 export function whole(value: number): string {
   return value.toFixed(0)
 }
 
+/** Returns a share in percent. */
 export function percent(share: number, digits = 1): string {
   return `${(share * 100).toFixed(digits)} %`
 }
 
+/** Returns milliseconds in seconds. */
 export function seconds(ms: number): string {
   return (ms / 1000).toFixed(1)
 }
 
+/** Returns bytes in MB. */
 export function megabytes(bytes: number): string {
   return (bytes / 1e6).toFixed(0)
 }
 
+/** Returns bytes in GB. */
 export function gigabytes(bytes: number): string {
   return (bytes / 1e9).toFixed(0)
 }
@@ -43,6 +48,7 @@ export function ratioCells({ median, min, max }: Ratio): string[] {
   return [median, min, max].map((ratio) => percent(ratio))
 }
 
+/** Returns the cell for missed targets. */
 export function verdict(missed: readonly string[]): string {
   return missed.length === 0 ? 'met' : `MISSED: ${missed.join(', ')}`
 }

@@ -17,6 +17,7 @@ export interface Machine {
 
 const tmpfsType = 0x01021994
 
+/** Reads the properties of this machine. */
 export function describeMachine(): Machine {
   const processors = cpus()
   return {

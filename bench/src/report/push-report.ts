@@ -5,7 +5,9 @@ import { missedChannelTarget, missedCrowdTargets } from '../push/push-targets.js
 import { layOutTable, megabytes, percent, verdict, whole } from './format.js'
 
 /** Returns one line for each channel, then one for each push to all users. */
-export function pushTables({ channels, crowds }: PushFigures): string {
+export function pushTables(all: readonly PushFigures[]): string {
+  const channels = all.flatMap((each) => each.channels)
+  const crowds = all.flatMap((each) => each.crowds)
   return [
     ...(channels.length > 0 ? [layOutTable(channelHeads, channels.map(channelCells))] : []),
     ...(crowds.length > 0

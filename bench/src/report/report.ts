@@ -1,18 +1,9 @@
-import type { ClientFigures } from '../client/client.js'
-import type { FileRow } from '../files/files.js'
-import type { GrowthRow } from '../growth/growth.js'
 import type { ComparedRow, ComparisonEffort } from '../measure/compare.js'
 import type { Effort, ResultRow } from '../measure/measure.js'
 import { idleTargetBytes, readyTargetMs, type StartupFigures } from '../measure/startup.js'
+import { type NamedFigures, namedSets } from '../named-sets.js'
 import type { GroupFillFigures } from '../population/population.js'
-import type { PushFigures } from '../push/push.js'
-import type { RealtimeFigures } from '../realtime/realtime.js'
 import type { DatabaseName } from '../scenarios/scenario.js'
-import type { WebhookFigures } from '../webhooks/webhooks.js'
-import type { CallsFigures } from '../calls/calls.js'
-import { callsTables } from './calls-report.js'
-import { clientTables } from './client-report.js'
-import { filesTable } from './files-report.js'
 import {
   gigabytes,
   layOutTable,
@@ -23,12 +14,9 @@ import {
   verdict,
   whole,
 } from './format.js'
-import { growthTables } from './growth-report.js'
 import type { Machine } from './machine.js'
-import { pushTables } from './push-report.js'
-import { realtimeTables } from './realtime-report.js'
-import { webhookTables } from './webhooks-report.js'
 
+/** All figures of a run of the bench. */
 export interface Report {
   readonly machine: Machine
   readonly effort: Effort & ComparisonEffort
@@ -37,13 +25,7 @@ export interface Report {
   /** Comparison of this build with another one. */
   readonly compared: readonly ComparedRow[]
   readonly groupFills: readonly GroupFill[]
-  readonly growth: readonly GrowthRow[]
-  readonly push: PushFigures
-  readonly files: readonly FileRow[]
-  readonly realtime: readonly RealtimeFigures[]
-  readonly client: readonly ClientFigures[]
-  readonly webhooks: readonly WebhookFigures[]
-  readonly calls: readonly CallsFigures[]
+  readonly named: NamedFigures
   /** Skipped parts, with reasons. */
   readonly notes: readonly string[]
 }
@@ -53,22 +35,9 @@ export interface GroupFill extends GroupFillFigures {
   readonly database: DatabaseName
 }
 
-export function formatReport({
-  machine,
-  effort,
-  startups,
-  rows,
-  compared,
-  groupFills,
-  growth,
-  push,
-  files,
-  realtime,
-  client,
-  webhooks,
-  calls,
-  notes,
-}: Report): string {
+/** Returns the report as tables. */
+export function formatReport(report: Report): string {
+  const { machine, effort, startups, rows, compared, groupFills, named, notes } = report
   const { cpu, cores, memoryBytes, system, node, postgres } = machine
   return [
     `${cpu}, ${cores} cores, ${gigabytes(memoryBytes)} GB, ${system}, Node ${node}, PostgreSQL ${postgres ?? 'not found'}`,
@@ -83,13 +52,7 @@ export function formatReport({
       errorSamples.map((sample) => `${database} ${scenario}: ${sample}`),
     ),
     ...groupFills.map(groupFillLine),
-    growthTables(growth),
-    pushTables(push),
-    filesTable(files),
-    realtimeTables(realtime),
-    clientTables(client),
-    webhookTables(webhooks),
-    callsTables(calls),
+    ...namedSets.map(({ name, report: tables }) => tables(named[name] ?? [])),
     ...notes.map((note) => `Note: ${note}`),
   ]
     .filter((part, index, parts) => part !== '' || parts[index - 1] !== '')

@@ -80,6 +80,7 @@ async function historyRequests(
   return starts.flatMap((start) => users.map((user) => getRequest(path(0, start), { appId, user })))
 }
 
+/** A broadcast, and reads with and without broadcasts. */
 export const broadcastScenarios: readonly Scenario[] = [
   broadcast,
   ...pair('history', `GET /message/conversation, pages of ${pageLimit}`, historyRequests),

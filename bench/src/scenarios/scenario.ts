@@ -3,6 +3,7 @@ import type { Session } from '@hermod/testkit'
 import { type LoadPlan, type RequestCaller, requestHead, type Senders } from '../load/plan.js'
 import type { Population } from '../population/population.js'
 
+/** Database of a measurement. */
 export type DatabaseName = 'sqlite' | 'postgres'
 
 /** Target of a scenario. */
@@ -17,6 +18,7 @@ export interface Target {
   readonly maxMs?: number
 }
 
+/** Requests at the highest rate that the server takes, with their target. */
 export interface Scenario {
   readonly name: string
   /**
@@ -35,11 +37,12 @@ export interface Scenario {
   prepare(population: Population): Promise<LoadPlan>
 }
 
+/** Returns the name of the scenario's set. */
 export function setOf({ set, name }: Scenario): string {
   return set ?? name
 }
 
-// No plan takes more.
+/** Transaction IDs that are reserved for a plan, more than any takes. */
 export const transactionsPerPlan = 100_000_000
 
 /** Converts to plain data, which crosses to the load process. */
@@ -47,10 +50,12 @@ export function sendersOf(appId: string, users: readonly Session[]): Senders {
   return { appId, users: users.map(({ id, token }) => ({ id, token })) }
 }
 
+/** Returns a plan that repeats requests. */
 export function cycle(requests: readonly string[]): LoadPlan {
   return { kind: 'cycle', requests }
 }
 
+/** Returns a complete GET request. */
 export function getRequest(path: string, caller: RequestCaller): string {
   return `${requestHead('GET', path, caller)}\r\n`
 }

@@ -11,6 +11,7 @@ export interface RunningReceiver extends Disposable {
   cpuMs(): number
 }
 
+/** Starts a receiver in a process of its own. */
 export async function startReceiver(): Promise<RunningReceiver> {
   const child = startProcess('../webhooks/receiver')
   const ended = once(child, 'exit').then(() => {

@@ -16,6 +16,7 @@ export interface ReceiverOrder {
   readonly events?: number
 }
 
+/** Figures of the events that a path has received. */
 export interface ReceivedFigures {
   readonly events: number
   readonly requests: number

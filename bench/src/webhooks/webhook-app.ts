@@ -15,6 +15,7 @@ const connections = 16
 const warmUpMs = 1_000
 const transactions = transactionCounter()
 
+/** An application with endpoints and users that send. */
 export class WebhookApp {
   private constructor(
     private readonly server: StoredServer,

@@ -1,7 +1,13 @@
 /** Webhooks: the rate of events, their latency, and their cost for the senders of messages. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LoadResult } from '../load/load-run.js'
-import { type Build, type Storage, type StoredServer, usageOf } from '../measure/build.js'
+import {
+  type Build,
+  type Builds,
+  type Storage,
+  type StoredServer,
+  usageOf,
+} from '../measure/build.js'
 import { type Effort, quiet, usedCpuMs } from '../measure/measure.js'
 import { median } from '../measure/statistics.js'
 import { loadBare } from '../push/push-processes.js'
@@ -10,6 +16,7 @@ import type { ReceivedFigures } from './receiver.js'
 import { type RunningReceiver, startReceiver } from './receiver-process.js'
 import { WebhookApp } from './webhook-app.js'
 
+/** Size of the set `webhooks`. */
 export interface WebhookOptions {
   /** Events that a receiver missed while it was away. */
   readonly events: number
@@ -26,6 +33,7 @@ export interface WebhookRate {
   readonly disordered: number
 }
 
+/** Figures of the set `webhooks` on one database. */
 export interface WebhookFigures {
   readonly database: DatabaseName
   readonly rates: readonly WebhookRate[]
@@ -46,6 +54,7 @@ export interface WebhookFigures {
   readonly errorSamples: readonly string[]
 }
 
+/** Rate at which the latency is measured. */
 export const eventsPerSecond = 1_000
 const nineEventsPerSecond = 50
 const concurrency = 16
@@ -61,10 +70,10 @@ type OnProgress = (text: string) => void
 /** @param onProgress reports progress */
 export async function measureWebhooks(
   storage: Storage,
-  build: Build,
+  [build]: Builds,
   { events, seconds, rounds }: WebhookOptions & Effort,
   onProgress: OnProgress,
-): Promise<WebhookFigures> {
+): Promise<WebhookFigures[]> {
   using receiver = await startReceiver()
   await using server = await storage.start(build, env)
   const place: Place = { server, storage, receiver, seconds, onProgress }
@@ -76,7 +85,7 @@ export async function measureWebhooks(
   const nine = await measureNine(place)
   const idle = await measureIdle(place, build)
   const loads = [...atRate.loads, ...nine.loads]
-  return {
+  const figures = {
     database: storage.name,
     rates,
     latency: atRate.latency,
@@ -88,6 +97,7 @@ export async function measureWebhooks(
     errors: loads.reduce((total, { errors }) => total + errors, 0),
     errorSamples: [...new Set(loads.flatMap(({ errorSamples }) => errorSamples))],
   }
+  return [figures]
 }
 
 interface Place {
