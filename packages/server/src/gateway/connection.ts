@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net'
 import { AppError, type CloseName, closeCodes } from '@hermod/protocol'
-import type { ArrivingBody } from '../edge/bodies.js'
 import type { Edge } from '../edge/edge.js'
 import { pingFrame, pongFrame, textFrame } from '../sessions/frames.js'
 import type { ClientConnection, Session } from '../sessions/session.js'
 import type { BytesByUser } from './bytes-by-user.js'
 import type { PendingCalls } from './calls/pending-calls.js'
 import type { ClientSocket, SocketEvents } from './client-socket.js'
+import { ConnectionBounds } from './connection-bounds.js'
 import {
   closeOfRefusal,
   closeReason,
@@ -15,18 +15,7 @@ import {
   retryAfterMsOf,
 } from './frames/answers.js'
 import { type ReceivedCall, readFrame } from './frames/client-frame.js'
-import { UnfinishedFrame } from './frames/unfinished-frame.js'
-import {
-  idleFrameBytes,
-  idleFrames,
-  idleFramesMs,
-  maxUnopenedBytes,
-  maxUnreadBytes,
-  refusedShare,
-  smallRead,
-  smallReads,
-  unfinishedUserBytes,
-} from './limits.js'
+import { maxUnreadBytes, refusedShare } from './limits.js'
 import type { GatewayObserver } from './observer.js'
 import type { WheelEntry } from './time/timer-wheel.js'
 
@@ -68,9 +57,7 @@ export interface ConnectionHost {
   returnTime(): number
   /** The client has read what was unread. */
   drained(connection: Connection): void
-  /** Answers the calls that have not begun. */
-  refuseWaiting(connection: Connection): void
-  /** The connection takes and sends no more frames. */
+  /** The connection closes: calls that have not begun are answered, as far as it still sends. */
   closing(connection: Connection): void
   ended(connection: Connection, code: number): void
 }
@@ -97,22 +84,11 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
   /** The close code of credentials that were refused in a call; the next heartbeat closes with it. */
   refusedWith: CloseName | null = null
   closeCode = 0
-  #unreadBytes = 0
-  #unopenedBytes = 0
-  #idleFrames = 0
-  #idleFramesFrom = 0
   /** The socket's writes wait for the end of the turn. */
   #isCorked = false
   #isPaused = false
-  /** null: the last bytes ended together with a frame. */
-  #unfinished: UnfinishedFrame | null = null
-  /** The memory of the unfinished frame. */
-  #part: ArrivingBody | null = null
-  /** Those of the unfinished frame when it last made progress. */
-  #steps = 0
-  /** The part of that memory which its user is charged. */
-  #userBytes = 0
   #resumedAt = 0
+  readonly #bounds = new ConnectionBounds(this)
 
   constructor(
     readonly host: ConnectionHost,
@@ -182,14 +158,7 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
   /** Counts bytes as they arrive. */
   heard(chunk: Buffer): void {
     this.heardAt = performance.now()
-    if (this.state === 'closing') return
-    this.#unfinished ??= new UnfinishedFrame()
-    if (this.#unfinished.add(chunk)) this.#holdPart(this.#unfinished)
-    else this.#endPart()
-    if (this.state === 'open') return
-    this.#unopenedBytes += chunk.length
-    if (this.#unopenedBytes > maxUnopenedBytes)
-      this.close('badFrame', `more than ${maxUnopenedBytes} bytes before the session is open`)
+    if (this.state !== 'closing') this.#bounds.arrived(chunk)
   }
 
   received(bytes: Buffer, isBinary: boolean): void {
@@ -237,7 +206,7 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
     if (!this.#isPaused || this.isBehind) return
     this.#isPaused = false
     this.#resumedAt = performance.now()
-    this.#part?.progress()
+    this.#bounds.resumed()
     this.websocket.resume()
   }
 
@@ -248,7 +217,7 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
   countUnread(): boolean {
     if (this.state === 'closing') return false
     const unread = this.socket.writableLength
-    this.#holdUnread(unread)
+    this.#bounds.holdUnread(unread)
     // The bounds may have closed it.
     if (this.isClosing) return false
     if (this.isBehind) this.pause()
@@ -263,18 +232,20 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
 
   close(code: CloseName, reason: string, after?: number): void {
     if (this.state === 'closing') return
-    this.host.refuseWaiting(this)
+    this.host.closing(this)
     const retryAfterMs = after ?? (code === 'epochChanged' ? this.host.returnTime() : undefined)
     this.answer(closingText(code, reason, retryAfterMs))
     this.closeCode = closeCodes[code]
-    this.#leave()
+    this.#end()
     // The closing handshake needs the frames of the client.
     this.websocket.resume()
     this.websocket.close(this.closeCode, closeReason(reason))
   }
 
   broken(): void {
-    if (this.state !== 'closing') this.#leave()
+    if (this.state === 'closing') return
+    this.#end()
+    this.host.closing(this)
   }
 
   /** The connection is gone. */
@@ -303,68 +274,14 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
     this.close(closeOfRefusal(error), error.message, retryAfterMsOf(error))
   }
 
-  /** Counts a frame that no limit of calls counts: a flood of them ends the connection. */
+  /** Counts a frame that no limit of calls counts. */
   countIdle(bytes: number, share = 1): void {
-    const now = this.heardAt
-    if (now - this.#idleFramesFrom > idleFramesMs) {
-      this.#idleFramesFrom = now
-      this.#idleFrames = 0
-    }
-    // A long frame costs as much as many short ones.
-    this.#idleFrames += share * (1 + Math.floor(bytes / idleFrameBytes))
-    if (this.#idleFrames > idleFrames)
-      this.close('tooManyRequests', 'too many frames that run no call')
-    else this.host.countedIdle(this, bytes)
+    if (this.#bounds.countIdle(bytes, share, this.heardAt)) this.host.countedIdle(this, bytes)
   }
 
-  #leave(): void {
+  #end(): void {
     this.state = 'closing'
-    this.#endPart()
-    this.#holdUnread(0)
-    this.host.closing(this)
-  }
-
-  #holdUnread(bytes: number): void {
-    const added = bytes - this.#unreadBytes
-    this.#unreadBytes = bytes
-    const { connections } = this.host.edge
-    if (added > 0) connections.hold(this.socket, added)
-    else if (added < 0) connections.release(this.socket, -added)
-  }
-
-  /** Counts the memory of an unfinished frame, among all bodies and for its user. */
-  #holdPart({ retained, bytes, reads, steps }: UnfinishedFrame): void {
-    const { bodies } = this.host.edge
-    this.#part ??= bodies.begin({
-      socket: this.socket,
-      refuse: () => this.close('overloaded', 'too many bodies are on their way'),
-      stalled: () => this.close('noPong', 'a frame has stopped in the middle'),
-    })
-    // A stall is measured by steps, since a byte now and then would keep a frame for ever.
-    if (steps !== this.#steps) this.#part.progress()
-    this.#steps = steps
-    const ofUser = this.#chargeUser(retained)
-    this.#part.hold(retained)
-    if (reads > smallReads && bytes < reads * smallRead)
-      this.close('tooManyRequests', 'a frame comes in too many small parts')
-    else if (ofUser > unfinishedUserBytes)
-      this.close('tooManyRequests', 'the unfinished frames of the user take too much memory')
-  }
-
-  #endPart(): void {
-    this.#unfinished = null
-    if (this.#part === null) return
-    this.host.edge.bodies.end(this.#part)
-    this.#part = null
-    this.#chargeUser(0)
-  }
-
-  /** @returns the bytes of all unfinished frames of the user */
-  #chargeUser(bytes: number): number {
-    if (this.session === null) return 0
-    const added = bytes - this.#userBytes
-    this.#userBytes = bytes
-    return this.host.unfinishedBytes.add(this.session.userId, added)
+    this.#bounds.end()
   }
 
   #cork(): void {

@@ -245,10 +245,6 @@ export class Gateway implements ConnectionHost {
     this.#calls.resume(connection)
   }
 
-  refuseWaiting(connection: Connection): void {
-    this.#calls.refuseWaiting(connection)
-  }
-
   returnTime(): number {
     return this.#openRate.anyReturnTime(this.#connections.size)
   }
