@@ -1,7 +1,7 @@
 /** Files of users: one JSON object a line, or CSV with a header row. */
 import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
-import type { ExportedUser } from '@hermod/protocol'
+import { ExportedUser } from '@hermod/protocol'
 import { CommandFailure } from '../runtime/call.js'
 import { choice } from '../runtime/fields.js'
 
@@ -27,21 +27,9 @@ const lineTooLong = `is longer than ${maxLineBytes / 1024} KiB`
 const notUtf8 = 'is not valid UTF-8'
 const newline = 0x0a
 
+const exportColumns = Object.keys(ExportedUser.properties) as (keyof ExportedUser)[]
 /** Fields of a file; `user_id` is in exports and is ignored. */
-const exportColumns = [
-  'user_id',
-  'username',
-  'nick_name',
-  'avatar',
-  'description',
-  'mobile',
-  'email',
-  'public_info',
-  'private_info',
-  'status',
-  'created_at',
-] as const
-const columns = new Set<string>([...exportColumns, 'password', 'password_hash'])
+const columns = new Set<string>([...exportColumns, 'password'])
 
 /** Reasons never quote what was read: it may be a password. */
 export const readers: Readonly<Record<UserFormat, (input: Readable) => AsyncGenerator<FileEntry>>> =
@@ -200,7 +188,7 @@ export const writers: Readonly<Record<UserFormat, RowWriter>> = {
 }
 
 function exported(hashes: boolean): readonly (keyof ExportedUser)[] {
-  return hashes ? [...exportColumns, 'password_hash'] : exportColumns
+  return hashes ? exportColumns : exportColumns.filter((name) => name !== 'password_hash')
 }
 
 function csvLine(cells: readonly string[]): string {

@@ -1,4 +1,4 @@
-import { type Int64, userStatus } from '@hermod/protocol'
+import { ExportedUser, type Int64, userStatus } from '@hermod/protocol'
 import type { Queryable } from '../../../db/database.js'
 import { type Insertable, type RawBuilder, type Selectable, sql } from '../../../db/kysely.js'
 import type { Schema } from '../../../db/schema.js'
@@ -11,25 +11,10 @@ type ProfileColumns = Omit<Profile, 'mobile' | 'email'> &
   Partial<Pick<Schema['users'], 'mobile' | 'mobile_key' | 'email' | 'email_key'>>
 type NamedUser = Pick<UserToImport, 'username' | 'profile'>
 
-const exportedColumns = [
-  'user_id',
-  'username',
-  'nick_name',
-  'avatar',
-  'description',
-  'mobile',
-  'email',
-  'public_info',
-  'private_info',
-  'status',
-  'created_at',
-  'password_hash',
-] as const
+const exportedColumns = Object.keys(ExportedUser.properties) as (keyof ExportedUser)[]
 
 /** A user as exported. */
-export type ExportedRow = Readonly<
-  Pick<Selectable<Schema['users']>, (typeof exportedColumns)[number]>
->
+export type ExportedRow = Readonly<Pick<Selectable<Schema['users']>, keyof ExportedUser>>
 
 type OwnerRow = Omit<NameOwner, 'userId'> & { readonly user_id: Int64 | null }
 
