@@ -1,6 +1,6 @@
 /** How tests send to everybody, and make applications in which they are alone. */
 import { Api } from '@hermod/testkit'
-import type { Person } from '../contacts.js'
+import type { Person, Tuple } from '../contacts.js'
 import type { TestServer } from '../watched-server.js'
 import { historyPage, unreadCounts } from './messaging.js'
 
@@ -44,8 +44,17 @@ export async function anApplication(server: TestServer): Promise<Api> {
 }
 
 /** Users of an application, who call by its Admin; their names begin alike. */
-export async function addUsers(admin: Api, count: number, prefix = 'user'): Promise<Person[]> {
+export async function addUsers<Count extends number>(
+  admin: Api,
+  count: Count,
+  prefix = 'user',
+): Promise<Tuple<Person, Count>> {
   const names = Array.from({ length: count }, (_, index) => `${prefix}_${index}`)
   const accounts = await admin.addUsers(names)
-  return accounts.map(({ id, username }) => ({ id, username, api: admin.admin({ userId: id }) }))
+  const users = accounts.map(({ id, username }) => ({
+    id,
+    username,
+    api: admin.admin({ userId: id }),
+  }))
+  return users as Tuple<Person, Count>
 }
