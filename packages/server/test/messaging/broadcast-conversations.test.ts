@@ -27,25 +27,26 @@ import {
 
 const system = 0
 
-describe.each(anyBackend())('conversations with broadcasts on $name', (backend) => {
-  const server = sharedServer(backend)
-  /** Of an application of the test's own. */
-  let admin: Api
-  let appId: string
-  let alice: Person
-  let bob: Person
-  let bot: Person
+describe.each(anyBackend())(
+  'the conversation with the sender of broadcasts on $name',
+  (backend) => {
+    const server = sharedServer(backend)
+    /** Of an application of the test's own. */
+    let admin: Api
+    let appId: string
+    let alice: Person
+    let bob: Person
+    let bot: Person
 
-  beforeEach(async () => {
-    admin = await anApplication(server)
-    appId = admin.options.appId
-    ;[alice, bob, bot] = await addUsers(admin, 3)
-  })
+    beforeEach(async () => {
+      admin = await anApplication(server)
+      appId = admin.options.appId
+      ;[alice, bob, bot] = await addUsers(admin, 3)
+    })
 
-  const query = (text: string) => server.sql.run(text)
-  const addUser = async (name: string) => (await addUsers(admin, 1, name))[0]
+    const query = (text: string) => server.sql.run(text)
+    const addUser = async (name: string) => (await addUsers(admin, 1, name))[0]
 
-  describe('the conversation with the sender', () => {
     it('holds direct messages and broadcasts by msg_id, in pages that meet', async () => {
       const due: string[] = []
       for (let index = 0; index < 9; index++) {
@@ -287,5 +288,5 @@ describe.each(anyBackend())('conversations with broadcasts on $name', (backend) 
       await broadcast(admin, 'last')
       expect(await unreadCounts(late.api)).toEqual({ [system]: 1 })
     })
-  })
-})
+  },
+)
