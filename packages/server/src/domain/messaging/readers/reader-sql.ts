@@ -143,7 +143,7 @@ export function logsOfUser(db: Queryable, param: Param<UserKey>, hasBroadcasts: 
 }
 
 /** The log `l` of one reader; no row when the user is none. */
-function logOfReader(db: Queryable, param: Param<ReaderKey>) {
+export function logOfReader(db: Queryable, param: Param<ReaderKey>) {
   const rows = logsWithReader(db, param)
     .where('p.low_id', '=', param('lowId'))
     .where('p.high_id', '=', param('highId'))

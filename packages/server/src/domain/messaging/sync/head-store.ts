@@ -1,6 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Database, Prepared, Queryable } from '../../../db/database.js'
-import { sql } from '../../../db/kysely.js'
+import { type NotNull, sql } from '../../../db/kysely.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { ReadableLog } from '../conversations/readable-log.js'
 import { broadcastUserId } from '../model/conversation-model.js'
@@ -10,6 +10,7 @@ import {
   latestBytes,
   latestMessageId,
   type LogSource,
+  logOfReader,
   logsOfUser,
   peerDeliveredSeq,
   peerId,
@@ -21,14 +22,12 @@ import { unreadInLog } from '../readers/unread-sql.js'
 import type { GroupHead, LogHead } from './head-model.js'
 
 type HeadRow = Omit<LogHead, 'log' | 'group' | 'latestMessageId' | 'newest'> & {
-  /** The other columns of a group are null in other logs. */
-  readonly isGroup: number
   readonly removedMessageId: number
   /** null = the log is empty. */
   readonly newestMessageId: number | null
   /** null = the message at the last position is gone. */
   readonly newestBytes: number | null
-} & GroupHead
+}
 
 /** A place in the list of all logs of a user. */
 export interface ListPlace {
@@ -47,6 +46,7 @@ export interface ListedPeer extends ListPlace {
 /** Reads heads of logs and lists all logs of a user. */
 export class HeadStore {
   readonly #head
+  readonly #groupHead: Prepared<ReaderKey, HeadRow & GroupHead>
   readonly #list
   readonly #groups: Prepared<UserKey, { readonly groupId: Int64 }>
 
@@ -54,6 +54,7 @@ export class HeadStore {
     this.#head = forEachKind((logOf) =>
       database.prepared<ReaderKey, HeadRow>((db, param) => headOf(logOf(db, param))),
     )
+    this.#groupHead = database.prepared((db, param) => groupHeadOf(logOfReader(db, param)))
     this.#list = database.preparedPage<UserKey & ListPlace, ListedPeer>((db, param, limit) => {
       const isStream = sql<boolean>`l.low_id = ${sql.lit(broadcastUserId)}`
       const logs = logsOfUser(db, param, true).select([
@@ -93,11 +94,14 @@ export class HeadStore {
 
   /** Reads a head by one statement. @returns null for a log that has not begun */
   async find(db: Queryable, log: ReadableLog): Promise<LogHead | null> {
-    const found = await this.#head.of(log).first(db, readerKeyOf(log))
+    if (!log.isGroup) {
+      const row = await this.#head.of(log).first(db, readerKeyOf(log))
+      return row && toHead(log, row, null)
+    }
+    const found = await this.#groupHead.first(db, readerKeyOf(log))
     if (!found) return null
     const { status, version, type, joinedMessageId, muteMode, pushMode, ...row } = found
-    const group = { status, version, type, joinedMessageId, muteMode, pushMode }
-    return toHead(log, row, row.isGroup === 1 ? group : null)
+    return toHead(log, row, { status, version, type, joinedMessageId, muteMode, pushMode })
   }
 
   /**
@@ -122,13 +126,7 @@ export class HeadStore {
 
 function toHead(
   log: ReadableLog,
-  {
-    isGroup: _,
-    removedMessageId,
-    newestMessageId,
-    newestBytes,
-    ...row
-  }: Omit<HeadRow, keyof GroupHead>,
+  { removedMessageId, newestMessageId, newestBytes, ...row }: HeadRow,
   group: GroupHead | null,
 ): LogHead {
   const hiddenMessageId = Math.max(row.hiddenMessageId, removedMessageId)
@@ -145,29 +143,34 @@ function toHead(
   }
 }
 
-/** Selects the head of the log `l`, and of a group `g` the membership `m` of the reader. */
+/** Selects the head of the log `l`. */
 function headOf(log: ReturnType<LogSource>) {
-  return withOthers(log)
-    .leftJoin('group_members as m', (join) =>
+  return withOthers(log).select([
+    'l.seq',
+    'l.alterations',
+    'l.changes_kept_from as keptFrom',
+    'l.removed_msg_id as removedMessageId',
+    unreadInLog.as('unread'),
+    'l.read_seq as readSeq',
+    'l.delivered_seq as deliveredSeq',
+    peerReadSeq.as('peerReadSeq'),
+    peerDeliveredSeq.as('peerDeliveredSeq'),
+    'l.hidden_msg_id as hiddenMessageId',
+    latestMessageId.as('newestMessageId'),
+    latestBytes.as('newestBytes'),
+  ])
+}
+
+/** Selects the head of a group's log `l`, with the membership `m` of the reader. */
+function groupHeadOf(log: ReturnType<LogSource>) {
+  return headOf(log)
+    .innerJoin('group_members as m', (join) =>
       join
-        .onRef('m.app_id', '=', 'g.app_id')
-        .onRef('m.group_id', '=', 'g.group_id')
+        .onRef('m.app_id', '=', 'l.app_id')
+        .onRef('m.group_id', '=', 'l.low_id')
         .onRef('m.user_id', '=', 'l.user_id'),
     )
     .select([
-      'l.seq',
-      'l.alterations',
-      'l.changes_kept_from as keptFrom',
-      'l.removed_msg_id as removedMessageId',
-      'l.is_group as isGroup',
-      unreadInLog.as('unread'),
-      'l.read_seq as readSeq',
-      'l.delivered_seq as deliveredSeq',
-      peerReadSeq.as('peerReadSeq'),
-      peerDeliveredSeq.as('peerDeliveredSeq'),
-      'l.hidden_msg_id as hiddenMessageId',
-      latestMessageId.as('newestMessageId'),
-      latestBytes.as('newestBytes'),
       'l.start_msg_id as joinedMessageId',
       'g.status',
       'g.version',
@@ -175,5 +178,5 @@ function headOf(log: ReturnType<LogSource>) {
       'm.msg_mute_mode as muteMode',
       'm.msg_push_mode as pushMode',
     ])
-    .$castTo<HeadRow>()
+    .$narrowType<{ status: NotNull; version: NotNull; type: NotNull }>()
 }
