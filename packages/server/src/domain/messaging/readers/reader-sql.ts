@@ -34,15 +34,6 @@ const conversationColumns = [
 const greaterOf = (one: RawBuilder<number>, other: RawBuilder<number>) =>
   sql<number>`case when ${one} < ${other} then ${other} else ${one} end`
 
-/** The position of the newest message of a user, where the conversation `c` tells it; else 0. */
-const sentSeq = (userId: string) =>
-  sql<number>`case when c.furthest_id = ${sql.ref(userId)} then c.furthest_seq
-    when c.low_id <> c.high_id then c.others_seq else 0 end`
-
-/** Tests whether the stream `c` has the broadcasts of a user. */
-const isOwnStream = (userId: string) =>
-  sql<boolean>`c.low_id = ${sql.lit(broadcastUserId)} and c.high_id = ${sql.ref(userId)}`
-
 /** 0 or 1; a conversation with oneself has the same IDs twice too */
 const isGroup = sql<number>`case when c.low_id = c.high_id and c.low_id <> p.user_id then 1 else 0 end`
 
@@ -51,17 +42,14 @@ const hiddenMessageId = sql<number>`case when p.start_msg_id <= p.hidden_msg_id 
   when exists (select 1 from groups g where g.app_id = p.app_id and g.group_id = p.low_id and g.history_visible = 1)
   then p.hidden_msg_id else p.start_msg_id end`
 
-/** A stream exists for a user from the registration on. */
-const createdAt = sql<number>`case when c.low_id <> ${sql.lit(broadcastUserId)} then c.created_at else
-  (select case when u.created_at > c.created_at then u.created_at else c.created_at end
-    from users u where u.app_id = p.app_id and u.user_id = p.user_id) end`
-
 /**
- * The logs of a user with a row of the reader: all but streams of which no position has moved. In a
- * direct conversation the position of the user's own newest message is added here.
+ * The logs of a user with a row of the reader; streams are {@link streamsOf}. The position of the
+ * user's own newest message is added where the conversation tells it.
  */
-function logsWithReader(db: Queryable, param: Param<UserKey>) {
-  const read = greaterOf(sql.ref('p.read_seq'), sentSeq('p.user_id'))
+function logsOf(db: Queryable, param: Param<UserKey>) {
+  const sent = sql<number>`case when c.furthest_id = p.user_id then c.furthest_seq
+    when c.low_id <> c.high_id then c.others_seq else 0 end`
+  const read = greaterOf(sql.ref('p.read_seq'), sent)
   return (
     db
       .selectFrom('readers as p')
@@ -74,14 +62,12 @@ function logsWithReader(db: Queryable, param: Param<UserKey>) {
       // The key of the reader, so that pages of logs follow it.
       .select(['p.app_id', 'p.low_id', 'p.high_id'])
       .select(conversationColumns)
-      .select(['p.user_id', isGroup.as('is_group'), createdAt.as('created_at')])
+      .select(['p.user_id', isGroup.as('is_group'), 'c.created_at'])
       .select([
-        greaterOf(sql.ref('p.seen_seq'), sentSeq('p.user_id')).as('seen_seq'),
+        greaterOf(sql.ref('p.seen_seq'), sent).as('seen_seq'),
         read.as('read_seq'),
         sql<number>`case when ${isGroup} = 1 then p.acked_seq else ${read} end`.as('acked_seq'),
-        sql<number>`case when ${isOwnStream('p.user_id')} then c.seq else p.delivered_seq end`.as(
-          'delivered_seq',
-        ),
+        'p.delivered_seq',
         hiddenMessageId.as('hidden_msg_id'),
         'p.start_msg_id',
         'p.muted_seq',
@@ -93,68 +79,68 @@ function logsWithReader(db: Queryable, param: Param<UserKey>) {
 }
 
 /**
- * The streams with a broadcast for a user, of which no position has moved: all positions are before
- * the first one. It takes one key look-up, and none for users who are older than all broadcasts.
+ * The streams with a broadcast for a user. While no position has moved there is no row of the
+ * reader: all positions are before the first broadcast. The own stream is read to its end.
  */
-function untouchedStreams(db: Queryable, param: Param<UserKey>) {
-  const start = sql<number>`case when u.broadcasts_after = 0 then c.removed_seq
+function streamsOf(db: Queryable, param: Param<UserKey>) {
+  const start = sql`case when u.broadcasts_after = 0 then c.removed_seq
     else coalesce((select m.seq - 1 from messages m where ${ofConversation('m')} and m.msg_id > u.broadcasts_after
       order by m.msg_id limit 1), c.seq) end`
-  const position = sql<number>`case when ${isOwnStream('u.user_id')} then c.seq else ${start} end`
+  const position = (column: string) =>
+    sql<number>`case when c.high_id = u.user_id then c.seq else coalesce(${sql.ref(`p.${column}`)}, ${start}) end`
+  const startMessageId = sql<number>`coalesce(p.start_msg_id, u.broadcasts_after)`
   return db
     .selectFrom('users as u')
     .innerJoin('conversations as c', (join) =>
       join.onRef('c.app_id', '=', 'u.app_id').on('c.low_id', '=', broadcastUserId),
+    )
+    .leftJoin('readers as p', (join) =>
+      join
+        .onRef('p.app_id', '=', 'u.app_id')
+        .onRef('p.user_id', '=', 'u.user_id')
+        .onRef('p.low_id', '=', 'c.low_id')
+        .onRef('p.high_id', '=', 'c.high_id'),
     )
     .select(['c.app_id', 'c.low_id', 'c.high_id'])
     .select(conversationColumns)
     .select([
       'u.user_id',
       sql<number>`0`.as('is_group'),
+      // A stream exists for a user from the registration on.
       greaterOf(sql.ref('u.created_at'), sql.ref('c.created_at')).as('created_at'),
     ])
     .select([
-      position.as('seen_seq'),
-      position.as('read_seq'),
-      position.as('acked_seq'),
-      position.as('delivered_seq'),
-      sql<number>`u.broadcasts_after`.as('hidden_msg_id'),
-      sql<number>`u.broadcasts_after`.as('start_msg_id'),
+      position('seen_seq').as('seen_seq'),
+      position('read_seq').as('read_seq'),
+      position('read_seq').as('acked_seq'),
+      position('delivered_seq').as('delivered_seq'),
+      greaterOf(sql`coalesce(p.hidden_msg_id, 0)`, startMessageId).as('hidden_msg_id'),
+      startMessageId.as('start_msg_id'),
       sql<number | null>`cast(null as bigint)`.as('muted_seq'),
       sql<number>`0`.as('gaps_end_seq'),
     ])
     .where('u.app_id', '=', param('appId'))
     .where('u.user_id', '=', param('userId'))
     .where('c.app_id', '=', param('appId'))
-    .whereRef('c.last_msg_id', '>', 'u.broadcasts_after')
-    .where(
-      sql<boolean>`not exists (select 1 from readers p where p.app_id = u.app_id and p.user_id = u.user_id
-        and p.low_id = c.low_id and p.high_id = c.high_id)`,
-    )
+    .where(sql<boolean>`(c.last_msg_id > u.broadcasts_after or p.user_id is not null)`)
 }
 
 /** The logs `l` of a user. @param hasBroadcasts false: without streams, for an app that has none */
 export function logsOfUser(db: Queryable, param: Param<UserKey>, hasBroadcasts: boolean) {
-  const rows = logsWithReader(db, param)
-  const all = hasBroadcasts
-    ? rows.unionAll(untouchedStreams(db, param))
-    : rows.where('p.low_id', '<>', broadcastUserId)
-  return db.selectFrom(all.as('l'))
+  const rows = logsOf(db, param).where('p.low_id', '<>', broadcastUserId)
+  return db.selectFrom((hasBroadcasts ? rows.unionAll(streamsOf(db, param)) : rows).as('l'))
 }
 
 /** The log `l` of one reader; no row when the user is none. */
 export function logOfReader(db: Queryable, param: Param<ReaderKey>) {
-  const rows = logsWithReader(db, param)
+  const rows = logsOf(db, param)
     .where('p.low_id', '=', param('lowId'))
     .where('p.high_id', '=', param('highId'))
   return db.selectFrom(rows.as('l'))
 }
 
 function streamOfReader(db: Queryable, param: Param<ReaderKey>) {
-  const rows = logsWithReader(db, param)
-    .where('p.low_id', '=', param('lowId'))
-    .where('p.high_id', '=', param('highId'))
-    .unionAll(untouchedStreams(db, param).where('c.high_id', '=', param('highId')))
+  const rows = streamsOf(db, param).where('c.high_id', '=', param('highId'))
   return db.selectFrom(rows.as('l'))
 }
 
