@@ -10,6 +10,7 @@ import { PeoplePool, type Person } from '../support/contacts.js'
 import type { Sql } from '../support/database/sql.js'
 import { aGroup, expectSuccess, groupCall } from '../support/groups/groups.js'
 import { InProcessServer } from '../support/in-process-server.js'
+import { broadcast } from '../support/messaging/broadcasts.js'
 import {
   type ChangesOfLog,
   ChangeReader,
@@ -438,6 +439,44 @@ for (const backend of testBackends()) {
         expect(reader.statements.length).toBeGreaterThan(0)
         for (const { sql: text, parameters } of reader.statements)
           await expectBounded(text, parameters, `after ${after}: ${text}`)
+      }
+    })
+
+    it.each([
+      ['a reader whose positions have not moved', false],
+      ['a reader whose positions have moved', true],
+    ])('a page of broadcasts costs what it shows to %s', async (_, hasRead) => {
+      const user = await server.api.newSession()
+      await broadcast(server.api.admin(), 'text')
+      if (hasRead) await user.api.succeed('GET', '/message/ack')
+      const stream = `app_id = 'test' and low_id = -1`
+      const [first] = await sql.run(`select msg_id, seq from messages where ${stream}
+        order by msg_id desc limit 1`)
+      const count = 20_000
+      const [id, seq] = [Number(first?.msg_id), Number(first?.seq)]
+      await sql.run(
+        `insert into messages (app_id, low_id, high_id, msg_id, seq, sender_id, sender_device_sn, content_type, content, attachment, config, ext, is_system, sent_at)
+          with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})
+          select app_id, low_id, high_id, msg_id + i * 4096, seq + i, sender_id, 0, 0, 'text', '', '', '', 0, sent_at from n, messages where ${stream} and msg_id = ${id}`,
+      )
+      await sql.run(`update conversations set seq = ${seq + count}, last_msg_id = ${id + count * 4096},
+        furthest_seq = ${seq + count} where ${stream}`)
+      await sql.run('analyze')
+      try {
+        reader.statements.length = 0
+        const after = seq + count / 2
+        const page = await reader.broadcastChangesAfter(
+          { appId: 'test', userId: user.id },
+          0,
+          after,
+        )
+        expect(page.next).toBe(after + 100)
+        for (const { sql: text, parameters } of reader.statements)
+          await expectBounded(text, parameters, text)
+      } finally {
+        await sql.run(`delete from messages where ${stream} and msg_id > ${id}`)
+        await sql.run(`update conversations set seq = ${seq}, last_msg_id = ${id},
+          furthest_seq = ${seq} where ${stream}`)
       }
     })
 
