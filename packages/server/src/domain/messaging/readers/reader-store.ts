@@ -2,7 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import type { Database, Param, Queryable, Tx } from '../../../db/database.js'
 import { greater } from '../../../db/expressions.js'
 import { sql, type Updateable } from '../../../db/kysely.js'
-import { lockNoKeyUpdate } from '../../../db/locking.js'
+import { lockForUpdate, lockNoKeyUpdate } from '../../../db/locking.js'
 import type { ReadersTable } from '../../../db/schema.js'
 import type { GroupKey } from '../../groups/core/group-model.js'
 import type { ConversationEnd } from '../../groups/membership/group-conversations.js'
@@ -195,6 +195,15 @@ export class ReaderStore {
 
   /** Closes the user's rows of direct conversations, which the other parties need, and deletes all others. */
   async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {
+    // In the order of all transactions, which may be moving several positions of the user.
+    const rows = tx
+      .selectFrom('readers')
+      .select('low_id')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .orderBy('low_id')
+      .orderBy('high_id')
+    if (tx.hasRowLocks) await lockForUpdate(tx, rows).execute()
     const isParty = sql<boolean>`(low_id = ${userId} or high_id = ${userId}) and low_id <> ${broadcastUserId}`
     await tx
       .deleteFrom('readers')
