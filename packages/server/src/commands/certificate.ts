@@ -14,6 +14,7 @@ import {
   setPushCertificate,
 } from '@hermod/protocol'
 import { type Command, InvalidArgumentError } from 'commander'
+import { isJsonObject } from '../lib/json.js'
 import { CommandFailure } from './runtime/call.js'
 import { type CommandContext, operatingCommand } from './runtime/command.js'
 import {
@@ -228,7 +229,7 @@ function addSet(certificate: Command, context: CommandContext): void {
 
 /** Passes the file on unchecked; the operation validates it. */
 function fileFields(file: string, fields: unknown): Partial<ParamsOf<typeof setPushCertificate>> {
-  if (typeof fields === 'object' && fields !== null && !Array.isArray(fields)) return fields
+  if (isJsonObject(fields)) return fields
   throw new CommandFailure(`${file} does not hold a JSON object`)
 }
 

@@ -2,6 +2,7 @@
  * Raw settings from the environment and the file, checked name by name; every error is collected,
  * none is thrown.
  */
+import { isJsonObject } from '../lib/json.js'
 import { nearest } from '../lib/nearest.js'
 import { redactText } from '../lib/secrets/redact.js'
 import { type OptionKey, optionKeys, optionOf, options } from './options.js'
@@ -126,8 +127,7 @@ function readConfigFile(path: string, readFile: ReadFile): object | string {
   try {
     // Editors on Windows begin a file with a byte order mark.
     const content: unknown = JSON.parse(readFile(path).replace(/^\ufeff/, ''))
-    const isObject = typeof content === 'object' && content !== null && !Array.isArray(content)
-    return isObject
+    return isJsonObject(content)
       ? content
       : `${path} (${name}) must hold one JSON object, for example {"HERMOD_PORT": 8080}`
   } catch (error) {

@@ -88,6 +88,11 @@ export function stringifyJson(value: unknown): string {
   }
 }
 
+/** Tests for an object other than a list. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 /** Strings and numbers as text; "" for anything else. */
 export function scalarText(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint'

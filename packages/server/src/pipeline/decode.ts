@@ -4,6 +4,7 @@
  * lists item by item.
  */
 import type { Int64, Item, TSchema } from '@hermod/protocol'
+import { isJsonObject } from '../lib/json.js'
 
 /** @returns the decoded value; what has pushed to `violations` is undefined in it */
 type Decode = (value: unknown, path: string, violations: string[]) => unknown
@@ -220,7 +221,7 @@ function compileObject(schema: DecoderSchema, mode: Mode): Decode {
   if (!schema.properties)
     return (given, path, violations) => {
       const value = objectFrom(given, mode)
-      return isRecord(value) ? value : refuse(violations, path, 'must be an object')
+      return isJsonObject(value) ? value : refuse(violations, path, 'must be an object')
     }
   const fields = Object.entries(schema.properties).map(([name, property]) => ({
     name,
@@ -231,7 +232,7 @@ function compileObject(schema: DecoderSchema, mode: Mode): Decode {
   const known = schema.additionalProperties === false ? schema.properties : null
   return (given, path, violations) => {
     const value = objectFrom(given, mode)
-    if (!isRecord(value)) return refuse(violations, path, 'must be an object')
+    if (!isJsonObject(value)) return refuse(violations, path, 'must be an object')
     for (const name of known ? Object.keys(value) : [])
       if (!Object.hasOwn(known ?? {}, name))
         refuse(
@@ -273,10 +274,6 @@ export function isAbsent(value: unknown, isTextField: boolean, mode: Mode = 'coe
   )
 }
 
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 /** @param form what the value must be, for values of which no member can be named */
 function compileUnion(
   branches: readonly DecoderSchema[],
@@ -293,7 +290,7 @@ function compileUnion(
       // The branch of the value's own type gives the most useful violation.
       if (best === null || branch.type === jsonType(value)) best = { own, decoded }
     }
-    if (form !== undefined && !isRecord(best?.decoded))
+    if (form !== undefined && !isJsonObject(best?.decoded))
       return refuse(violations, path, `must be ${form}`)
     violations.push(...(best?.own ?? [`${path} is invalid`]))
     return best?.decoded

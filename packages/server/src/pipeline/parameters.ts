@@ -6,15 +6,9 @@ import {
   object,
   type TSchema,
 } from '@hermod/protocol'
+import { isJsonObject } from '../lib/json.js'
 import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
-import {
-  compileDecoder,
-  isAbsent,
-  isRecord,
-  isText,
-  type DecoderSchema,
-  objectFrom,
-} from './decode.js'
+import { compileDecoder, isAbsent, isText, type DecoderSchema, objectFrom } from './decode.js'
 
 /** Parameters by name; the value is a list when one was given several times. */
 export type QueryParameters = Readonly<Record<string, string | readonly string[] | undefined>>
@@ -130,7 +124,7 @@ const noFields: Readonly<Parameters> = {}
 function readObject(value: unknown): Readonly<Parameters> {
   if (value === undefined) return noFields
   const object = objectFrom(value)
-  if (!isRecord(object)) throw invalid(['the body must be a JSON object'])
+  if (!isJsonObject(object)) throw invalid(['the body must be a JSON object'])
   return object
 }
 

@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import { ExportedUser } from '@hermod/protocol'
+import { isJsonObject } from '../../lib/json.js'
 import { CommandFailure } from '../runtime/call.js'
 import { choice } from '../runtime/fields.js'
 
@@ -51,13 +52,12 @@ async function* readNdjson(input: Readable): AsyncGenerator<FileEntry> {
 function parseUser(text: string): { readonly user: UserRecord } | { readonly reason: string } {
   try {
     const user: unknown = JSON.parse(text)
-    if (typeof user !== 'object' || user === null || Array.isArray(user))
-      return { reason: 'is no JSON object' }
+    if (!isJsonObject(user)) return { reason: 'is no JSON object' }
     // Nested without end, one value would fail the call for all users of its batch.
     const nested = Object.entries(user).find(([, value]) => isNested(value))
     return nested
       ? { reason: `has an object or a list as ${columns.has(nested[0]) ? nested[0] : 'a field'}` }
-      : { user: withoutEmpty(user as UserRecord) }
+      : { user: withoutEmpty(user) }
   } catch {
     return { reason: 'is not valid JSON' }
   }

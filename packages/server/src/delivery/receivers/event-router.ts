@@ -1,5 +1,6 @@
 import { broadcastUserId, type Int64 } from '@hermod/protocol'
 import { eventDefinitions, type EventPayloads, type KindWith } from '@hermod/protocol/events'
+import { textBytes } from '../../lib/message-texts.js'
 import type { DeliveredEvent } from '../../outbox/consumer.js'
 import type { Session } from '../../sessions/session.js'
 import type { FanOuts } from '../writing/fan-outs.js'
@@ -233,25 +234,18 @@ function groupQueue(groupId: Int64): string {
 function runOf(events: readonly DeliveredEvent[], start: number): readonly LogEvent[] {
   const first = events[start] as LogEvent
   let end = start + 1
-  let bytes = textBytesOf(first)
-  if (first.kind === 'message.stored')
-    while (end < events.length && isSameLog(first, events[end] as DeliveredEvent)) {
-      bytes += textBytesOf(events[end] as LogEvent)
-      if (bytes > maxWriteBytes) break
-      end++
-    }
+  if (first.kind !== 'message.stored') return [first]
+  let bytes = textBytes(first.payload)
+  for (; end < events.length; end++) {
+    const event = events[end] as DeliveredEvent
+    if (event.kind !== 'message.stored' || !isSameLog(first, event)) break
+    bytes += textBytes(event.payload)
+    if (bytes > maxWriteBytes) break
+  }
   return events.slice(start, end) as LogEvent[]
 }
 
-/** The bytes of the texts of a message. */
-function textBytesOf({ payload }: LogEvent): number {
-  if (!('content' in payload)) return 0
-  const { content, attachment, config, ext } = payload
-  return [content, attachment, config, ext].reduce((sum, text) => sum + Buffer.byteLength(text), 0)
-}
-
-function isSameLog(first: LogEvent, event: DeliveredEvent): boolean {
-  if (event.kind !== 'message.stored') return false
+function isSameLog(first: LogEvent, event: LogEvent): boolean {
   const a = first.payload.conversation
   const b = event.payload.conversation
   return a.low_id === b.low_id && a.high_id === b.high_id && a.is_group === b.is_group

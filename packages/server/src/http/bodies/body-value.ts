@@ -1,7 +1,7 @@
 /** The values in request bodies. */
 import { isUtf8 } from 'node:buffer'
+import { isJsonObject } from '../../lib/json.js'
 import { parseArrived } from '../../pipeline/arrived-json.js'
-import { isRecord } from '../../pipeline/decode.js'
 import { invalid } from '../../pipeline/parameters.js'
 
 /** A body in memory. */
@@ -47,7 +47,7 @@ const wrappers: ReadonlySet<string> = new Set(['private_info', 'public_info', 'v
 /** @returns null when the JSON value does not stand for a text */
 function wrappedText(value: unknown): string | null {
   if (typeof value === 'string') return value
-  if (!isRecord(value)) return null
+  if (!isJsonObject(value)) return null
   const [[name, member] = ['', null], ...others] = Object.entries(value)
   const isWrapped = others.length === 0 && wrappers.has(name) && typeof member === 'string'
   return isWrapped ? member : null

@@ -1,5 +1,5 @@
 /** Receipts: reports of gateways about messages that they accepted earlier. */
-import { type JsonObject, parseJson, scalarText } from '../../lib/json.js'
+import { isJsonObject, type JsonObject, parseJson, scalarText } from '../../lib/json.js'
 
 /** Channels with gateways that send receipts. */
 export const receiptChannels = [
@@ -60,9 +60,8 @@ export function readJsonText(text: string, what: string): unknown {
 
 /** @throws ReceiptError */
 export function readMembers(value: unknown, what: string): JsonObject {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new ReceiptError(`${what} is not an object`)
-  return value as JsonObject
+  if (!isJsonObject(value)) throw new ReceiptError(`${what} is not an object`)
+  return value
 }
 
 /** @throws ReceiptError */

@@ -2,6 +2,7 @@
 import { AppError, contentType as contentTypes } from '@hermod/protocol'
 import { typingStates } from '@hermod/protocol/events'
 import { parseJson } from '../../../lib/json.js'
+import { textBytes } from '../../../lib/message-texts.js'
 
 /** The content of a message; omitted texts are "". */
 export interface MessageContent {
@@ -23,16 +24,6 @@ export function textUnits(
   for (const { content, attachment, config, ext } of messages)
     units += content.length + attachment.length + config.length + ext.length
   return units
-}
-
-/** Returns the bytes of the texts of a message. */
-export function textBytes({
-  content,
-  attachment,
-  config,
-  ext,
-}: Pick<MessageContent, 'content' | 'attachment' | 'config' | 'ext'>): number {
-  return [content, attachment, config, ext].reduce((sum, text) => sum + Buffer.byteLength(text), 0)
 }
 
 /**

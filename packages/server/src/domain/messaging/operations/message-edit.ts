@@ -1,5 +1,10 @@
 /** Edits of messages by appending and replacing (rule K6). */
-import { type JsonObject, parseVerbatim, stringifyVerbatim } from '../../../lib/json.js'
+import {
+  isJsonObject,
+  type JsonObject,
+  parseVerbatim,
+  stringifyVerbatim,
+} from '../../../lib/json.js'
 import type { EditedTexts } from '../log/message-store.js'
 
 /** The kind of an edit: it adds to the content or replaces it. */
@@ -38,12 +43,8 @@ function merged(base: JsonObject, added: JsonObject): JsonObject {
   const members = new Map(Object.entries(base))
   for (const [key, value] of Object.entries(added)) {
     const known = members.get(key)
-    members.set(key, isObject(known) && isObject(value) ? merged(known, value) : value)
+    members.set(key, isJsonObject(known) && isJsonObject(value) ? merged(known, value) : value)
   }
   // Unlike an assignment it takes any key, also __proto__.
   return Object.fromEntries(members)
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,4 +1,5 @@
 import type { Int64 } from '@hermod/protocol'
+import { idsOf } from '../../../lib/ids/int64.js'
 import { parseJson } from '../../../lib/json.js'
 
 /** The part of the `config` of a message that the service uses (rule K7). */
@@ -18,13 +19,4 @@ export function configOf(config: string): MessageConfig {
   } catch {
     return nothing
   }
-}
-
-/** The IDs in a list of numbers or digits; skips all other entries. */
-export function idsOf(list: unknown): Int64[] {
-  if (!Array.isArray(list)) return []
-  return list.flatMap((each: unknown) => {
-    if (typeof each === 'bigint' || Number.isSafeInteger(each)) return [each as Int64]
-    return typeof each === 'string' && /^\d{1,16}$/.test(each) ? [Number(each)] : []
-  })
 }

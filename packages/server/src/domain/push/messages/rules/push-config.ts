@@ -1,7 +1,7 @@
+import { idsOf } from '../../../../lib/ids/int64.js'
 import { type JsonObject, parseJson, scalarText } from '../../../../lib/json.js'
 import { badgeChange } from '../../../../push/badge.js'
 import type { BadgeChange } from '../../../../push/notification.js'
-import { idsOf } from '../../../messaging/sending/message-config.js'
 import type { Mentions } from '../../content/pushed-message.js'
 
 /** The options of a push in the `config` of a message (rule K7); texts are "" when they are not set. */
