@@ -495,7 +495,7 @@ for (const backend of testBackends()) {
         const details = rows.map(({ detail }) => String(detail))
         const scans = details.filter((detail) => /^(SCAN|USE TEMP)/.test(detail))
         expect(
-          scans.filter((detail) => !/^SCAN (place|CONSTANT ROW)$/.test(detail)),
+          scans.filter((detail) => !/^SCAN (place|page|CONSTANT ROW)$/.test(detail)),
           message,
         ).toEqual([])
         for (const detail of details.filter((each) => /^SEARCH (m|x|l|r) /.test(each)))

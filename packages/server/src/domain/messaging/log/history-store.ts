@@ -31,32 +31,35 @@ const stored = sql.lit(messageStatus.stored)
 const delivered = sql.lit(messageStatus.delivered)
 const read = sql.lit(messageStatus.read)
 
-const messageColumns = storedColumns('m')
-
-/** The status of a message at two positions. */
+/** The status of a message of a page at two positions. */
 const statusAt = (readSeq: RawBuilder<number>, deliveredSeq: RawBuilder<number>) =>
-  sql<MessageStatus>`case when m.seq <= ${readSeq} then ${read} when m.seq <= ${deliveredSeq} then ${delivered} else ${stored} end`
+  sql<MessageStatus>`case when page.seq <= ${readSeq} then ${read} when page.seq <= ${deliveredSeq} then ${delivered} else ${stored} end`
 
 /**
  * The status of a message for the reader of `l`: of own messages by the positions of others, of
  * received ones by the own positions. Own broadcasts are in the conversation with oneself, and so
  * are read.
  */
-const status = sql<MessageStatus>`case when m.sender_id = l.user_id and l.low_id <> ${sql.lit(broadcastUserId)}
+const status = sql<MessageStatus>`case when page.sender_id = l.user_id and l.low_id <> ${sql.lit(broadcastUserId)}
   then ${statusAt(peerReadSeq, peerDeliveredSeq)}
   else ${statusAt(sql.ref('l.read_seq'), sql.ref('l.delivered_seq'))} end`
 
-/** Messages `m` of the log `l` with their status for its reader. */
-function messagesOf(log: ReturnType<LogSource>) {
-  return withOthers(log)
-    .innerJoin('messages as m', (join) =>
-      join
-        .onRef('m.app_id', '=', 'l.app_id')
-        .onRef('m.low_id', '=', 'l.low_id')
-        .onRef('m.high_id', '=', 'l.high_id'),
-    )
-    .select([...messageColumns, status.as('status')])
-}
+/** The messages `m` of a log. */
+const messagesOf = (db: Queryable, param: Param<ConversationKey>) =>
+  db
+    .selectFrom('messages as m')
+    .where('m.app_id', '=', param('appId'))
+    .where('m.low_id', '=', param('lowId'))
+    .where('m.high_id', '=', param('highId'))
+
+/**
+ * The messages of a `page` of the log `l` with their status for its reader. The page is found by its
+ * key alone: joined message by message, PostgreSQL would look the reader up for each of them.
+ */
+const shownTo = (log: ReturnType<LogSource>, page: ReturnType<typeof messagesOf>) =>
+  withOthers(log)
+    .innerJoin(page.selectAll().as('page'), (join) => join.onTrue())
+    .select([...storedColumns('page'), status.as('status')])
 
 /** Messages `m` of a group's conversation `c` with the status that their senders see. */
 function wholeLogOfGroup(db: Queryable, param: Param<GroupLogKey>) {
@@ -76,7 +79,7 @@ function wholeLogOfGroup(db: Queryable, param: Param<GroupLogKey>) {
         .onRef('m.low_id', '=', 'c.low_id')
         .onRef('m.high_id', '=', 'c.high_id'),
     )
-    .select([...messageColumns, status.as('status')])
+    .select([...storedColumns('m'), status.as('status')])
     .where('g.app_id', '=', param('appId'))
     .where('g.group_id', '=', param('groupId'))
 }
@@ -130,12 +133,7 @@ interface AfterSeq {
 
 /** The sizes of the messages `m` of a log. */
 const sizesOf = (db: Queryable, param: Param<ConversationKey>) =>
-  db
-    .selectFrom('messages as m')
-    .select(['m.msg_id as messageId', 'm.seq', textBytesOf('m').as('bytes')])
-    .where('m.app_id', '=', param('appId'))
-    .where('m.low_id', '=', param('lowId'))
-    .where('m.high_id', '=', param('highId'))
+  messagesOf(db, param).select(['m.msg_id as messageId', 'm.seq', textBytesOf('m').as('bytes')])
 
 /** Reads the message log, which messaging/sending/store-batch.ts writes. */
 export class HistoryStore {
@@ -154,11 +152,16 @@ export class HistoryStore {
   constructor(database: Database) {
     this.#page = forEachKind((logOf) =>
       database.preparedPage<ReaderKey & UpToMessage, HistoryMessage>((db, param, limit) =>
-        messagesOf(logOf(db, param))
-          .where('m.msg_id', '<=', param('upToId') as number)
-          .whereRef('m.msg_id', '>', 'l.hidden_msg_id')
-          .orderBy('m.msg_id', 'desc')
-          .limit(limit),
+        shownTo(
+          logOf(db, param),
+          messagesOf(db, param)
+            .where('m.msg_id', '<=', param('upToId') as number)
+            .orderBy('m.msg_id', 'desc')
+            .limit(limit),
+        )
+          // Hidden messages are the oldest ones.
+          .whereRef('page.msg_id', '>', 'l.hidden_msg_id')
+          .orderBy('page.msg_id', 'desc'),
       ),
     )
     this.#wholeGroupPage = database.preparedPage<GroupLogKey & UpToMessage, HistoryMessage>(
@@ -170,15 +173,18 @@ export class HistoryStore {
     )
     this.#after = forEachKind((logOf) =>
       database.preparedPage<ReaderKey & { afterId: number }, HistoryMessage>((db, param, limit) =>
-        messagesOf(logOf(db, param))
-          .where('m.msg_id', '>', param('afterId'))
-          .orderBy('m.msg_id')
-          .limit(limit),
+        shownTo(
+          logOf(db, param),
+          messagesOf(db, param)
+            .where('m.msg_id', '>', param('afterId'))
+            .orderBy('m.msg_id')
+            .limit(limit),
+        ).orderBy('page.msg_id'),
       ),
     )
     this.#one = forEachKind((logOf) =>
       database.prepared<ReaderKey & { messageId: number }, HistoryMessage>((db, param) =>
-        messagesOf(logOf(db, param)).where('m.msg_id', '=', param('messageId')),
+        shownTo(logOf(db, param), messagesOf(db, param).where('m.msg_id', '=', param('messageId'))),
       ),
     )
     this.#sizes = database.preparedPage<ReaderKey & UpToMessage, MessageSize>((db, param, limit) =>
@@ -238,12 +244,8 @@ export class HistoryStore {
       ReaderKey & { messageId: number },
       { seq: number; messageId: number }
     >((db, param) =>
-      db
-        .selectFrom('messages as m')
+      messagesOf(db, param)
         .select(['m.seq', 'm.msg_id as messageId'])
-        .where('m.app_id', '=', param('appId'))
-        .where('m.low_id', '=', param('lowId'))
-        .where('m.high_id', '=', param('highId'))
         .where('m.msg_id', '<=', param('messageId'))
         .where(isReader('m', param))
         .orderBy('m.msg_id', 'desc')
