@@ -341,15 +341,19 @@ describe.each(anyBackend())('messages of groups on $name', (backend) => {
 
     it('shows newcomers what came after they joined, and everything while history_visible is on', async () => {
       const group = await trio()
-      await sendToGroup(alice.api, group, 'before')
+      const before = await sendToGroup(alice.api, group, 'before')
       await join(group, dave)
+      const acknowledge = () =>
+        dave.api.call('GET', '/message/ack', { query: { conversation_id: group, msg_id: before } })
       expect(await contents(dave.api, group)).toEqual([])
+      await expectCode(acknowledge(), 'message_not_found')
       expect(await latest(dave, group)).toBeUndefined()
       await sendToGroup(alice.api, group, 'after')
       expect(await contents(dave.api, group)).toEqual(['after'])
       expect(await contents(bob.api, group)).toEqual(['after', 'before'])
       await setting(group, 'history_visible', true)
       expect(await contents(dave.api, group)).toEqual(['after', 'before'])
+      await expectCode(acknowledge(), 'ok')
       await join(group, erin)
       expect(await contents(erin.api, group)).toEqual(['after', 'before'])
       expect(await unread(erin, group)).toBe(0)

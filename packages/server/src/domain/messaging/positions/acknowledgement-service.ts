@@ -5,11 +5,11 @@ import type { ChargeRows } from '../../charge-rows.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { BroadcastSenders } from '../conversations/broadcast-senders.js'
 import type { ConversationFinder } from '../conversations/conversation-finder.js'
-import type { ConversationListStore } from '../readers/conversation-list-store.js'
 import type { ConversationStore } from '../conversations/conversation-store.js'
 import type { ReadableLog } from '../conversations/readable-log.js'
 import type { HistoryStore } from '../log/history-store.js'
 import { directConversation, isBroadcastStream } from '../model/conversation-model.js'
+import type { ConversationListStore } from '../readers/conversation-list-store.js'
 import type { KnownReader, PositionWriter } from './position-writer.js'
 import { ignoreTransientErrors } from './transient-errors.js'
 
@@ -195,9 +195,8 @@ export class AcknowledgementService {
         ? null
         : database.read((db) => messageLog.findSeq(db, log, messageId)),
     ])
-    const isBeforeRegistration =
-      isBroadcastStream(log) && Number(messageId) <= (reader?.positions.startMessageId ?? 0)
-    return { reader, seq: reader && !isBeforeRegistration ? seq : null }
+    const isReadable = reader !== null && Number(messageId) > reader.positions.startMessageId
+    return { reader, seq: isReadable ? seq : null }
   }
 }
 

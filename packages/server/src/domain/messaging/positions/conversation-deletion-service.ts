@@ -6,10 +6,10 @@ import type { ConversationEnd } from '../../groups/membership/group-conversation
 import type { UserKey } from '../../users/user-model.js'
 import type { ConversationFinder } from '../conversations/conversation-finder.js'
 import type { ConversationStore } from '../conversations/conversation-store.js'
+import type { ReadableLog } from '../conversations/readable-log.js'
 import { isBroadcastStream, toEventConversation } from '../model/conversation-model.js'
 import { readerKeyOf } from '../readers/reader-sql.js'
 import type { ReaderStore } from '../readers/reader-store.js'
-import type { ReadableLog } from '../conversations/readable-log.js'
 
 export interface ConversationDeletionServiceOptions {
   readonly database: Database

@@ -1,9 +1,9 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import type { BulkDelete } from '../../../db/dialect/dialect.js'
-import type { UserKey } from '../../users/user-model.js'
 import { type GroupKey, keysIn, type MemberKey } from '../../groups/core/group-model.js'
 import { isGroup } from '../../groups/core/group-store.js'
+import type { UserKey } from '../../users/user-model.js'
 
 const deleteGaps: BulkDelete = {
   deleteFrom: 'group_mute_gaps',

@@ -62,7 +62,9 @@ const positionsOf = (log: ReturnType<LogSource>) =>
     'l.is_group as isGroup',
     'l.seq as end',
     'l.last_msg_id as lastMessageId',
-    'l.start_msg_id as startMessageId',
+    sql<number>`case when l.is_group = 1 and exists (select 1 from groups g
+      where g.app_id = l.app_id and g.group_id = l.low_id and g.history_visible = 1)
+      then 0 else l.start_msg_id end`.as('startMessageId'),
     'l.seen_seq as seen',
     'l.acked_seq as acked',
     'l.delivered_seq as delivered',

@@ -3,12 +3,12 @@ import type { ChargeRows } from '../../charge-rows.js'
 import { type PageRequest, readCursor, unknownCursor, writeCursor } from '../../paging.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { BroadcastSenders } from '../conversations/broadcast-senders.js'
+import type { ConversationView } from '../model/conversation-model.js'
 import type {
   ConversationListStore,
   ListPage,
   UnreadCount,
 } from '../readers/conversation-list-store.js'
-import type { ConversationView } from '../model/conversation-model.js'
 
 export interface ConversationListServiceOptions {
   readonly database: Database

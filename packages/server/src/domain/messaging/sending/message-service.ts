@@ -12,12 +12,12 @@ import { type MessageContent, requireSize, typingStateOf } from '../model/messag
 import type { MessageOperations, OperationRequest } from '../operations/message-operations.js'
 import type { AcknowledgementService } from '../positions/acknowledgement-service.js'
 import type { TransactionStore } from '../transactions/transaction-store.js'
+import type { TransientDraft, TransientMessages } from '../transient/transient-messages.js'
+import type { TypingState } from '../transient/typing-signals.js'
 import { configOf } from './message-config.js'
 import type { MessageWriter } from './message-writer.js'
 import type { RecipientRules, SendRefusal } from './recipient-rules.js'
 import { type SendingCaller, senderOf } from './sender.js'
-import type { TransientDraft, TransientMessages } from '../transient/transient-messages.js'
-import type { TypingState } from '../transient/typing-signals.js'
 
 export interface MessageServiceOptions {
   readonly database: Database

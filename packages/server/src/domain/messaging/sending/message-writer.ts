@@ -10,7 +10,7 @@ import type { Outbox } from '../../../outbox/outbox.js'
 import type { ItemOutcome } from '../../item-outcome.js'
 import type { BroadcastSenders } from '../conversations/broadcast-senders.js'
 import { type MessageDraft, messageRow } from '../model/message-model.js'
-import type { SendBatch, BatchRetry, StoredBatch } from './batch-model.js'
+import type { BatchRetry, SendBatch, StoredBatch } from './batch-model.js'
 import { newEvents } from './new-events.js'
 import { storeBatch } from './store-batch.js'
 

@@ -32,6 +32,10 @@ import {
 import { type ConversationKey, readersOf } from '../model/conversation-model.js'
 import { type MessageRow, rowValue } from '../model/message-model.js'
 import {
+  insertReceiptRequests,
+  receiptRequestRow,
+} from '../positions/receipt-request-statements.js'
+import {
   advanceReaders,
   insertedReaderRow,
   insertReaders,
@@ -39,18 +43,14 @@ import {
   readerOf,
 } from '../readers/reader-statements.js'
 import {
-  insertReceiptRequests,
-  receiptRequestRow,
-} from '../positions/receipt-request-statements.js'
-import {
   setTransactionMessages,
   transactionMessagesRow,
 } from '../transactions/transaction-statements.js'
 import type {
-  SendBatch,
   BatchRetry,
   MessageIdSource,
   MessageNumbers,
+  SendBatch,
   StoredBatch,
 } from './batch-model.js'
 import {
@@ -70,8 +70,8 @@ import {
   notificationsIn,
   outboxRow,
   rowContents,
-  timeOfRows,
   senderRows,
+  timeOfRows,
 } from './conversation-messages.js'
 
 /**

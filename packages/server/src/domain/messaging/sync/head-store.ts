@@ -7,9 +7,9 @@ import { broadcastUserId } from '../model/conversation-model.js'
 import type { ReaderKey } from '../readers/reader-positions.js'
 import {
   forEachKind,
+  type LogSource,
   latestBytes,
   latestMessageId,
-  type LogSource,
   logOfReader,
   logsOfUser,
   peerDeliveredSeq,

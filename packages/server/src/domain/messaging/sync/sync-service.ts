@@ -7,7 +7,6 @@ import type { ChargeRows } from '../../charge-rows.js'
 import { readCursor, unknownCursor, writeCursor } from '../../paging.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { BroadcastSenders } from '../conversations/broadcast-senders.js'
-import type { ConversationListStore } from '../readers/conversation-list-store.js'
 import type { ReadRights } from '../conversations/readable-log.js'
 import {
   broadcastStream,
@@ -17,6 +16,7 @@ import {
   isBroadcastStream,
   peerOf,
 } from '../model/conversation-model.js'
+import type { ConversationListStore } from '../readers/conversation-list-store.js'
 import { maxSyncBytes } from '../reading/page-reads.js'
 import type { HeadContent, HeadContents } from './head-content.js'
 import { type LogHead, lastChange, logKey } from './head-model.js'

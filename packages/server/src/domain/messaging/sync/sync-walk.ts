@@ -7,10 +7,10 @@ import type { OutboxReader } from '../../../outbox/outbox-reader.js'
 import type { OutboxPosition } from '../../../outbox/pos.js'
 import { type RecentOutbox, RecentRows } from '../../../outbox/rows/recent-rows.js'
 import {
-  type UserWithGroups,
-  keysOfRow,
   hasLog,
+  keysOfRow,
   type RowKeys,
+  type UserWithGroups,
 } from '../../../outbox/rows/row-keys.js'
 import type { UserKey } from '../../users/user-model.js'
 import { type Conversation, groupConversation } from '../model/conversation-model.js'

@@ -4,7 +4,7 @@ import type { TransientDelivery } from '../../../delivery/transient-delivery.js'
 import type { Clock } from '../../../lib/clock.js'
 import { type Conversation, readersOf, toEventConversation } from '../model/conversation-model.js'
 import type { MessageDraft } from '../model/message-model.js'
-import { type TypingState, TypingSignals } from './typing-signals.js'
+import { TypingSignals, type TypingState } from './typing-signals.js'
 
 export interface TransientMessagesOptions {
   readonly transient: Pick<TransientDelivery, 'toGroup' | 'toUsers'>
