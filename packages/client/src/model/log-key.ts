@@ -42,10 +42,10 @@ export function wireLog(key: LogKey): WireLog {
 /** @returns undefined: the value names no log */
 export function logKeyOf(value: unknown): LogKey | undefined {
   const { low_id: low, high_id: high, is_group: isGroup } = Object(value) as Partial<WireLog>
-  if (!isId(high) || typeof isGroup !== 'boolean') return undefined
+  if (!isPositiveId(high) || typeof isGroup !== 'boolean') return undefined
   if (isGroup) return low === high ? groupKey(high) : undefined
   if (low === broadcasts) return broadcastKey(high)
-  return isId(low) && low <= high ? directKey(low, high) : undefined
+  return isPositiveId(low) && low <= high ? directKey(low, high) : undefined
 }
 
 /** Returns the kind of a log. */
@@ -67,6 +67,6 @@ export function pairOf(key: LogKey, me: number): LogKey | undefined {
   return kindOf(key) === 'direct' ? broadcastKey(peer) : directKey(me, peer)
 }
 
-function isId(value: unknown): value is number {
+function isPositiveId(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0
 }

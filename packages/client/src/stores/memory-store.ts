@@ -17,7 +17,7 @@ export function memoryStore(stored: StoredState = emptyState): Store {
   }
   return {
     load: async () => storedState(tables),
-    messages: async (query) => newestOf(messages.get(query.log) ?? new Map(), query),
+    messages: async (query) => newestOfLog(messages.get(query.log) ?? new Map(), query),
     lead: async () => ({ generation: ++generation, commit: tables.meta.commit }),
     check,
     async apply(batch, leader) {
@@ -50,7 +50,7 @@ function dropUpTo(messages: Map<number, MessageRecord> | undefined, msgId: numbe
 }
 
 /** Walks down from the upper bound, or over all messages when the log holds fewer than that. */
-function newestOf(
+function newestOfLog(
   messages: ReadonlyMap<number, MessageRecord>,
   { fromSeq, toSeq, limit }: MessageQuery,
 ): readonly MessageRecord[] {

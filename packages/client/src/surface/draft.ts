@@ -25,7 +25,7 @@ const receiptsMember = 'groupMemberList'
 
 /** Tests whether the sender of a message has asked for read receipts. */
 export function asksForReceipts({ raw }: Message): boolean {
-  return objectOf(raw.config)?.[receiptsMember] !== undefined
+  return objectInText(raw.config)?.[receiptsMember] !== undefined
 }
 
 /**
@@ -79,11 +79,11 @@ function isContentType(value: number): boolean {
 
 function withReceipts(config: string, receipts: readonly number[]): string {
   checkIds('receipts', receipts)
-  const members = objectOf(config || '{}') ?? refuse('draft.config', 'an object of JSON')
+  const members = objectInText(config || '{}') ?? refuse('draft.config', 'an object of JSON')
   return JSON.stringify({ ...members, [receiptsMember]: receipts })
 }
 
-function objectOf(text: string): Readonly<Record<string, unknown>> | undefined {
+function objectInText(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text)
     return typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -46,7 +46,7 @@ export function createGroups(hub: Hub, sources: GroupSources): Groups {
     }),
     group(id) {
       checkId('id', id)
-      const handle = handles.get(id) ?? createGroup(hub, sources, id)
+      const handle = handles.get(id) ?? makeGroup(hub, sources, id)
       handles.set(id, handle)
       return handle
     },
@@ -70,7 +70,7 @@ export function createGroups(hub: Hub, sources: GroupSources): Groups {
   }
 }
 
-function createGroup(hub: Hub, { interests, call }: GroupSources, id: number): Group {
+function makeGroup(hub: Hub, { interests, call }: GroupSources, id: number): Group {
   const ofGroup = { group_id: id }
   const cachedView = <T>(key: string) =>
     deriveView(hub, {

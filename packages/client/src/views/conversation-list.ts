@@ -123,7 +123,7 @@ function createChanges(hub: Hub, parts: ConversationParts) {
       ids = 'all'
       return
     }
-    if (change.type === 'batch') for (const id of idsOf(change.batch)) ids.add(id)
+    if (change.type === 'batch') for (const id of changedConversations(change.batch)) ids.add(id)
     if (change.type === 'live' || change.batch.unsent.length > 0 || change.batch.sent.length > 0)
       for (const id of takeFleeting()) ids.add(id)
   }
@@ -157,7 +157,7 @@ function isFarReaching({ isReset, goneLogs, things }: Batch): boolean {
   )
 }
 
-function idsOf({ logs, unsent, things }: Batch): number[] {
+function changedConversations({ logs, unsent, things }: Batch): number[] {
   return [
     ...logs.map(({ conversationId }) => conversationId),
     ...unsent.map(({ conversationId }) => conversationId),

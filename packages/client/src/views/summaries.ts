@@ -51,7 +51,7 @@ export function createSummaries(hub: Hub, parts: ConversationParts, users: Users
       if (former && former.summary.kind === kind && isSameList(former.inputs, inputs))
         return former.summary
       const [user, group, isMember, isPinned, typing, me, upload, unsent, ...logs] = inputs
-      const last = lastOf(logs, unsent, me, upload, former?.summary.lastMessage)
+      const last = lastMessageOf(logs, unsent, me, upload, former?.summary.lastMessage)
       const isGroup = kind === 'group'
       const [log] = logs
       const summary = shareObject<ConversationSummary>(former?.summary, {
@@ -89,7 +89,7 @@ export function createSummaries(hub: Hub, parts: ConversationParts, users: Users
 }
 
 /** The newest message: the last unsent one, else the last one of all logs. */
-function lastOf(
+function lastMessageOf(
   logs: readonly LogRecord[],
   unsent: readonly UnsentRecord[],
   me: number,

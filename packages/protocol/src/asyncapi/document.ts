@@ -99,7 +99,7 @@ export function asyncApiDocument(options: AsyncApiOptions): AsyncApiDocument {
       license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
     },
     defaultContentType: 'application/json',
-    servers: { gateway: serverOf(options.serverUrl ?? 'http://127.0.0.1:8080') },
+    servers: { gateway: serverEntry(options.serverUrl ?? 'http://127.0.0.1:8080') },
     channels: {
       gateway: {
         address: gatewayPath,
@@ -135,7 +135,7 @@ const accessToken = {
     'The access_token of session.open, never a part of the URL. User tokens start with hmu_, Admin tokens with hma_.',
 }
 
-function serverOf(url: string): Readonly<Record<string, unknown>> {
+function serverEntry(url: string): Readonly<Record<string, unknown>> {
   const [, scheme, host = '', pathname = ''] = /^(https?):\/\/([^/]+)(.*?)\/?$/.exec(url) ?? []
   return {
     host,

@@ -92,7 +92,7 @@ export interface GroupEventDefinition<
 
 type GroupPayload = TSchema & { readonly static: { readonly group_id: Int64 } }
 
-function groupEvent<P extends GroupPayload, A extends EventAudience>(
+function groupEventDefinition<P extends GroupPayload, A extends EventAudience>(
   definition: Omit<GroupEventDefinition<P, A>, 'key'>,
 ): GroupEventDefinition<P, A> {
   return { key: ofGroup, ...definition }
@@ -106,7 +106,7 @@ function crowdEvent<O extends string, P extends GroupPayload, A extends EventAud
   opposite: O,
   definition: Omit<GroupEventDefinition<P, A>, 'key'>,
 ): GroupEventDefinition<P, A> & { readonly opposite: O } {
-  return { ...groupEvent(definition), opposite }
+  return { ...groupEventDefinition(definition), opposite }
 }
 
 const toMembers = { audience: 'group', userChanges: {}, raisesVersion: 'always' } as const
@@ -131,7 +131,7 @@ const answeredInvitation = {
 } as const
 
 function fileEvent(operation: string) {
-  return groupEvent({
+  return groupEventDefinition({
     payload: inGroup({ file_id: int64(), name: text('The name of the shared file.') }),
     ...toMembers,
     causedBy: [operation],
@@ -170,12 +170,16 @@ export const groupEvents = {
     raisesVersion: 'never',
     causedBy: [...joins, ...deletions, 'group.block', 'group.kick', 'group.leave'],
   }),
-  'group.created': groupEvent({ payload: members, ...aboutUsers, causedBy: ['group.create'] }),
+  'group.created': groupEventDefinition({
+    payload: members,
+    ...aboutUsers,
+    causedBy: ['group.create'],
+  }),
   /**
    * Members learn of it from the head of the conversation: a change of each would be a row for
    * each.
    */
-  'group.destroyed': groupEvent({
+  'group.destroyed': groupEventDefinition({
     payload: inGroup(updatedAt),
     ...toMembers,
     causedBy: ['group.destroy', ...deletions],
@@ -212,7 +216,7 @@ export const groupEvents = {
     causedBy: ['group.leave', ...deletions],
   }),
   /** `user_ids` is the user who requests to become a member. */
-  'group.applied': groupEvent({
+  'group.applied': groupEventDefinition({
     payload: words,
     audience: 'applicants',
     userChanges: { joinRequests: 'managers' },
@@ -220,9 +224,15 @@ export const groupEvents = {
     personalTexts: { reason: '' },
     causedBy: ['group.apply'],
   }),
-  'group.request_accepted': groupEvent({ ...answeredRequest, causedBy: ['group.apply.handle'] }),
-  'group.request_declined': groupEvent({ ...answeredRequest, causedBy: ['group.apply.handle'] }),
-  'group.invited': groupEvent({
+  'group.request_accepted': groupEventDefinition({
+    ...answeredRequest,
+    causedBy: ['group.apply.handle'],
+  }),
+  'group.request_declined': groupEventDefinition({
+    ...answeredRequest,
+    causedBy: ['group.apply.handle'],
+  }),
+  'group.invited': groupEventDefinition({
     payload: words,
     audience: 'both',
     userChanges: { invitation: 'users' },
@@ -231,28 +241,28 @@ export const groupEvents = {
     causedBy: ['group.create', 'group.admin.member_join', 'group.invite'],
   }),
   /** The actor was invited; `user_ids` is the inviter. */
-  'group.invitation_accepted': groupEvent({
+  'group.invitation_accepted': groupEventDefinition({
     ...answeredInvitation,
     causedBy: ['group.apply', 'group.invite.handle'],
   }),
   /** The same as group.invitation_accepted. */
-  'group.invitation_declined': groupEvent({
+  'group.invitation_declined': groupEventDefinition({
     ...answeredInvitation,
     causedBy: ['group.invite.handle'],
   }),
-  'group.kicked': groupEvent({
+  'group.kicked': groupEventDefinition({
     payload: inGroup(memberCount),
     ...aboutUsers,
     causedBy: ['group.kick'],
   }),
-  'group.blocked': groupEvent({
+  'group.blocked': groupEventDefinition({
     payload: inGroup(memberCount),
     audience: 'group',
     userChanges: { group: 'users', invitation: 'invitees', joinRequests: 'managers' },
     raisesVersion: 'always',
     causedBy: ['group.block'],
   }),
-  'group.unblocked': groupEvent({
+  'group.unblocked': groupEventDefinition({
     payload: members,
     audience: 'admins',
     userChanges: { joinRequests: 'managers' },
@@ -260,7 +270,7 @@ export const groupEvents = {
     causedBy: ['group.unblock'],
   }),
   /** `user_ids` is the new owner. */
-  'group.owner_assigned': groupEvent({
+  'group.owner_assigned': groupEventDefinition({
     payload: inGroup({
       former_owner_id: int64({ description: 'Now an ordinary member, or deleted.' }),
       ...role,
@@ -272,14 +282,14 @@ export const groupEvents = {
     raisesVersion: 'always',
     causedBy: ['group.transfer', ...deletions],
   }),
-  'group.admin_granted': groupEvent({
+  'group.admin_granted': groupEventDefinition({
     payload: inGroup(role),
     audience: 'group',
     userChanges: { group: 'users', joinRequests: 'users' },
     raisesVersion: 'always',
     causedBy: ['group.admin.add'],
   }),
-  'group.admin_revoked': groupEvent({
+  'group.admin_revoked': groupEventDefinition({
     payload: inGroup(role),
     audience: 'group',
     userChanges: { group: 'users', joinRequests: 'users' },
@@ -287,17 +297,17 @@ export const groupEvents = {
     causedBy: ['group.admin.remove'],
   }),
   /** A member muted the group's messages. */
-  'group.muted': groupEvent({
+  'group.muted': groupEventDefinition({
     payload: members,
     ...ownSetting,
     causedBy: ['group.msg.mute_mode', 'group.msg.not_disturb'],
   }),
-  'group.unmuted': groupEvent({
+  'group.unmuted': groupEventDefinition({
     payload: members,
     ...ownSetting,
     causedBy: ['group.msg.mute_mode', 'group.msg.not_disturb'],
   }),
-  'group.banned': groupEvent({
+  'group.banned': groupEventDefinition({
     payload: inGroup({
       minutes: int64({ description: 'For how long; -1 = permanently.' }),
       ...banEnd,
@@ -305,12 +315,12 @@ export const groupEvents = {
     ...aboutUsers,
     causedBy: ['group.ban'],
   }),
-  'group.unbanned': groupEvent({
+  'group.unbanned': groupEventDefinition({
     payload: inGroup(banEnd),
     ...aboutUsers,
     causedBy: ['group.unban'],
   }),
-  'group.info_updated': groupEvent({
+  'group.info_updated': groupEventDefinition({
     payload: inGroup({
       property: text(
         'The field that changed, for example display_name; "" with the value "" once the member that it names is deleted.',
@@ -353,7 +363,7 @@ export const groupEvents = {
       'group.settings.unban_all',
     ],
   }),
-  'group.announcement_updated': groupEvent({
+  'group.announcement_updated': groupEventDefinition({
     payload: inGroup({
       announcement_id: int64(),
       title: text('Its title.'),
@@ -362,7 +372,7 @@ export const groupEvents = {
     ...toMembers,
     causedBy: ['group.announcement.delete', 'group.announcement.edit'],
   }),
-  'group.message_setting': groupEvent({
+  'group.message_setting': groupEventDefinition({
     payload: inGroup({
       setting: Type.Object(
         {

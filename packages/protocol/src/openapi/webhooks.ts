@@ -95,7 +95,7 @@ export function describeWebhooks(
         parameters,
         requestBody: {
           required: true,
-          content: { 'application/json': { schema: envelope(kind, payload, schemas) } },
+          content: { 'application/json': { schema: envelopeSchema(kind, payload, schemas) } },
         },
         responses,
       },
@@ -104,7 +104,11 @@ export function describeWebhooks(
 }
 
 /** The members of {@link LoggedEvent}, with the payload of one kind. */
-function envelope(kind: string, payload: TSchema, schemas: Record<string, JsonSchema>): JsonSchema {
+function envelopeSchema(
+  kind: string,
+  payload: TSchema,
+  schemas: Record<string, JsonSchema>,
+): JsonSchema {
   const members = mapValues(LoggedEvent.properties, (schema) => plainSchema(schema, schemas))
   return {
     type: 'object',

@@ -70,7 +70,7 @@ const setFields = {
   app_secret: fileOption(
     '--secret-file <file>',
     `the secret; ios_gw: the team ID or the passphrase of the .p12 file; ${fileNote}`,
-    secretText,
+    decodeSecret,
   ),
   certificate: fileOption(
     '--certificate-file <file>',
@@ -141,7 +141,7 @@ const setFields = {
   receipt_key: fileOption(
     '--receipt-key-file <file>',
     `what receipts are signed with (vendor_h) or carry (vendor_f); ${fileNote}`,
-    secretText,
+    decodeSecret,
   ),
   send_url: option('--send-url <url>', 'another gateway than that of the vendor'),
   auth_url: option('--auth-url <url>', 'another place for the token call'),
@@ -179,7 +179,8 @@ export function addCertificateCommands(program: Command, context: CommandContext
     operation: listPushCertificates,
     namesOptions: true,
     fields: { app_id: app },
-    text: (all, { app_id }) => formatTable(all.map(brief), `${app_id} has no push certificate.`),
+    text: (all, { app_id }) =>
+      formatTable(all.map(certificateRow), `${app_id} has no push certificate.`),
   })
   operationCommand(certificate, context, {
     name: 'remove',
@@ -241,7 +242,7 @@ function fileJson(bytes: Buffer, file: string): unknown {
   }
 }
 
-function secretText(bytes: Buffer): string {
+function decodeSecret(bytes: Buffer): string {
   return withoutLineBreak(fileText(bytes))
 }
 
@@ -267,7 +268,7 @@ function readableCertificate(certificate: OperatorPushCertificate) {
 }
 
 /** One line of a table. */
-function brief(certificate: OperatorPushCertificate): OutputRow {
+function certificateRow(certificate: OperatorPushCertificate): OutputRow {
   const readable = readableCertificate(certificate)
   return {
     name: readable.name,

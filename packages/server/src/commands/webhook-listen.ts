@@ -158,13 +158,13 @@ async function post(
       await answer.body?.cancel()
       return { status: answer.status, error: '' }
     },
-    (failure: Error) => ({ status: 0, error: reasonOf(failure) }),
+    (failure: Error) => ({ status: 0, error: connectErrorText(failure) }),
   )
   const duration_ms = Math.round(performance.now() - startedAt)
   return { id, type, key, cursor, status, duration_ms, error }
 }
 
-function reasonOf({ cause, message }: Error): string {
+function connectErrorText({ cause, message }: Error): string {
   if (!(cause instanceof Error)) return message
   return cause.message || String((cause as NodeJS.ErrnoException).code)
 }

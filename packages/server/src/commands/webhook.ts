@@ -44,7 +44,7 @@ const settings = {
   receivers: option(
     '--receivers <ids>',
     'only events that concern one of these users or groups; all: every event, the default',
-    idsOf,
+    parseIds,
   ),
   format: choice(
     '--format <format>',
@@ -97,7 +97,7 @@ export function addWebhookCommands(program: Command, context: CommandContext): v
     fields: { app_id: app },
     text(all, { app_id }) {
       const nothing = `${app_id} has no endpoints. Make one with hermod webhook create <endpoint_url> --app ${app_id}.`
-      const table = formatTable(all.map(brief), nothing)
+      const table = formatTable(all.map(endpointRow), nothing)
       return [table, ...all.flatMap((each) => adviceOn(each, app_id))].join('\n')
     },
   })
@@ -147,7 +147,7 @@ export function addWebhookCommands(program: Command, context: CommandContext): v
     text: (attempt) => record(attempt),
     requireSuccess(attempt, { endpoint_id }) {
       if (attempt.outcome !== 'delivered')
-        throw new CommandFailure(`endpoint ${endpoint_id}: ${failureText(attempt)}`)
+        throw new CommandFailure(`endpoint ${endpoint_id}: ${attemptText(attempt)}`)
     },
   })
   operationCommand(webhook, context, {
@@ -187,24 +187,24 @@ export function addWebhookCommands(program: Command, context: CommandContext): v
         throw new CommandFailure('give --dead, or --from with a time, or both')
       return values
     },
-    text: (found, { app_id, endpoint_id }) => replayText(found, endpoint_id, app_id),
+    text: (found, { app_id, endpoint_id }) => describeReplay(found, endpoint_id, app_id),
   })
 }
 
 /** Reads a list with commas; `all` is the empty one. */
-function listOf(text: string): string[] {
+function textList(text: string): string[] {
   if (text === 'all') return []
   return text.split(',').map((part) => part.trim())
 }
 
 /** The operation checks them. */
 function kindsOf(text: string): Kinds {
-  return listOf(text) as Kinds
+  return textList(text) as Kinds
 }
 
 /** @throws InvalidArgumentError */
-function idsOf(text: string): number[] {
-  return listOf(text).map((part) => {
+function parseIds(text: string): number[] {
+  return textList(text).map((part) => {
     try {
       return parseId(part)
     } catch {
@@ -257,7 +257,7 @@ function tryIt({ endpoint_id }: Webhook, app: string): string {
 }
 
 /** One line of a table. */
-function brief(endpoint: Webhook): OutputRow {
+function endpointRow(endpoint: Webhook): OutputRow {
   const { endpoint_id, url, format, behind, waiting, dead, last_success_at, next_try_at } = endpoint
   const state =
     endpoint.state_reason === ''
@@ -310,7 +310,7 @@ function briefAttempt(attempt: WebhookAttempt): OutputRow {
   }
 }
 
-function failureText({ outcome, status, duration_ms, error, answer }: WebhookAttempt): string {
+function attemptText({ outcome, status, duration_ms, error, answer }: WebhookAttempt): string {
   if (outcome === 'forbidden') return error
   if (status === 0) return error === '' ? 'no answer' : error
   const advice = outcome === 'gone' ? '; events answered so disable the endpoint' : ''
@@ -318,7 +318,7 @@ function failureText({ outcome, status, duration_ms, error, answer }: WebhookAtt
   return `answered ${status} after ${duration_ms} ms, where a status from 200 to 299 is success${advice}${text === '' ? '' : `: ${text}`}`
 }
 
-function replayText(
+function describeReplay(
   { dead, from_position, to_position }: WebhookReplay,
   endpointId: number,
   app: string,

@@ -39,15 +39,15 @@ type Custom<T> = Omit<Option<T>, 'secret' | 'encode'> &
 /** The text for people in place of a missing value. */
 export const notSet = 'not set'
 
-function option<T>(custom: Custom<T>): Option<T> {
+function customOption<T>(custom: Custom<T>): Option<T> {
   return { secret: false, encode: (value) => (value === null ? notSet : String(value)), ...custom }
 }
 
-function integer(
+function integerOption(
   range: Described & { readonly min: number; readonly max: number; readonly default: number },
 ): Option<number> {
   const { min, max, ...described } = range
-  return option<number>({
+  return customOption<number>({
     ...described,
     type: 'integer',
     accepts: `an integer from ${min} to ${max}`,
@@ -59,11 +59,11 @@ function integer(
   })
 }
 
-function choice<const Value extends string>(
+function choiceOption<const Value extends string>(
   choices: Described & { readonly values: readonly Value[]; readonly default: NoInfer<Value> },
 ): Option<Value> {
   const { values, ...described } = choices
-  return option<Value>({
+  return customOption<Value>({
     ...described,
     type: 'choice',
     accepts: `one of ${values.join(', ')}`,
@@ -73,7 +73,7 @@ function choice<const Value extends string>(
 }
 
 function toggle(described: Described & { readonly default: boolean }): Option<boolean> {
-  return option<boolean>({
+  return customOption<boolean>({
     ...described,
     type: 'on or off',
     accepts: 'on or off',
@@ -92,14 +92,14 @@ type Pattern<T> = Described &
 
 function textOption<T extends string | null>(pattern: Pattern<T>): Option<T | string> {
   const { pattern: expression, type = 'text', ...described } = pattern
-  return option<T | string>({
+  return customOption<T | string>({
     ...described,
     type,
     decode: (input) => (expression.test(input) ? input : undefined),
   })
 }
 
-function secretText(pattern: Omit<Pattern<null>, 'default'>): Option<string | null> {
+function secretOption(pattern: Omit<Pattern<null>, 'default'>): Option<string | null> {
   return {
     ...textOption<string | null>({ ...pattern, default: null, type: 'secret' }),
     secret: true,
@@ -129,7 +129,7 @@ export const options = {
     example: '/etc/hermod/hermod.json',
     pattern: /./,
   }),
-  host: option<string>({
+  host: customOption<string>({
     name: 'HERMOD_HOST',
     type: 'address',
     default: '127.0.0.1',
@@ -138,14 +138,14 @@ export const options = {
     example: '0.0.0.0',
     decode: (input) => (isIP(input) > 0 || hostname.test(input) ? input : undefined),
   }),
-  port: integer({
+  port: integerOption({
     name: 'HERMOD_PORT',
     min: 0,
     max: 65535,
     default: 8080,
     text: 'The TCP port to listen on; 0 takes any free one.',
   }),
-  publicUrl: option<string | null>({
+  publicUrl: customOption<string | null>({
     name: 'HERMOD_PUBLIC_URL',
     type: 'URL',
     default: null,
@@ -154,7 +154,7 @@ export const options = {
     example: 'https://chat.example.org',
     decode: decodePublicUrl,
   }),
-  trustProxy: option<boolean | readonly string[]>({
+  trustProxy: customOption<boolean | readonly string[]>({
     name: 'HERMOD_TRUST_PROXY',
     type: 'on, off or list',
     default: false,
@@ -165,7 +165,7 @@ export const options = {
     decode: (input) => decodeSwitch(input) ?? decodeList(input, isAddressRange),
     encode: (value) => (typeof value === 'boolean' ? onOff(value) : value.join(',')),
   }),
-  corsOrigins: option<'*' | readonly string[]>({
+  corsOrigins: customOption<'*' | readonly string[]>({
     name: 'HERMOD_CORS_ORIGINS',
     type: '*, off or list',
     default: '*',
@@ -175,7 +175,7 @@ export const options = {
     decode: decodeOrigins,
     encode: (value) => (value === '*' ? value : value.join(',') || 'off'),
   }),
-  outboundAllow: option<readonly string[]>({
+  outboundAllow: customOption<readonly string[]>({
     name: 'HERMOD_OUTBOUND_ALLOW',
     type: 'list',
     default: [],
@@ -185,7 +185,7 @@ export const options = {
     decode: (input) => decodeList(input, isAddressRange),
     encode: (value) => value.join(',') || notSet,
   }),
-  outboundProxy: option<string | null>({
+  outboundProxy: customOption<string | null>({
     name: 'HERMOD_OUTBOUND_PROXY',
     type: 'URL',
     default: null,
@@ -195,13 +195,13 @@ export const options = {
     decode: decodeProxyUrl,
     encode: (value) => (value === null ? notSet : redactUrl(value)),
   }),
-  httpStatus: choice({
+  httpStatus: choiceOption({
     name: 'HERMOD_HTTP_STATUS',
     values: ['envelope', 'mirror'],
     default: 'envelope',
     text: 'envelope: every operation answers with HTTP 200 and the code tells; mirror: failures get their HTTP status as well.',
   }),
-  shutdownSeconds: integer({
+  shutdownSeconds: integerOption({
     name: 'HERMOD_SHUTDOWN_SECONDS',
     unit: 'seconds',
     min: 1,
@@ -209,7 +209,7 @@ export const options = {
     default: 20,
     text: 'How long accepted requests may take to finish after SIGTERM.',
   }),
-  keepAliveSeconds: integer({
+  keepAliveSeconds: integerOption({
     name: 'HERMOD_KEEP_ALIVE_SECONDS',
     unit: 'seconds',
     min: 1,
@@ -217,7 +217,7 @@ export const options = {
     default: 72,
     text: 'How long a connection without a request is kept open; set it above the time for which a load balancer keeps its connections, for example to 620 for 600 seconds.',
   }),
-  connections: integer({
+  connections: integerOption({
     name: 'HERMOD_CONNECTIONS',
     unit: 'connections',
     min: 10,
@@ -225,7 +225,7 @@ export const options = {
     default: 20_000,
     text: 'The most open connections; a further one takes the place of an idle one, and is closed where there is none.',
   }),
-  addressConnections: integer({
+  addressConnections: integerOption({
     name: 'HERMOD_ADDRESS_CONNECTIONS',
     unit: 'connections',
     min: 1,
@@ -233,7 +233,7 @@ export const options = {
     default: 10_000,
     text: 'The most open connections of one address, or IPv6 network (/64); those of trusted proxies are not counted.',
   }),
-  connectionRequests: integer({
+  connectionRequests: integerOption({
     name: 'HERMOD_CONNECTION_REQUESTS',
     unit: 'requests',
     min: 1,
@@ -241,7 +241,7 @@ export const options = {
     default: 16,
     text: 'The most requests of one connection that run at once; reading from it stops while more of them wait.',
   }),
-  waitingRequests: integer({
+  waitingRequests: integerOption({
     name: 'HERMOD_WAITING_REQUESTS',
     unit: 'requests',
     min: 100,
@@ -249,7 +249,7 @@ export const options = {
     default: 10_000,
     text: 'The most requests that wait on all connections together for the answers before them; beyond it the connections that add to them are closed.',
   }),
-  gatewayConnections: integer({
+  gatewayConnections: integerOption({
     name: 'HERMOD_GATEWAY_CONNECTIONS',
     unit: 'connections',
     min: 1,
@@ -257,7 +257,7 @@ export const options = {
     default: 18_000,
     text: 'The most WebSocket connections; never more than nine tenths of what HERMOD_CONNECTIONS and the file descriptors allow for.',
   }),
-  gatewayAddressConnections: integer({
+  gatewayAddressConnections: integerOption({
     name: 'HERMOD_GATEWAY_ADDRESS_CONNECTIONS',
     unit: 'connections',
     min: 1,
@@ -265,7 +265,7 @@ export const options = {
     default: 9_000,
     text: 'The most WebSocket connections of one address, or IPv6 network (/64), also behind a trusted proxy.',
   }),
-  gatewayUnopened: integer({
+  gatewayUnopened: integerOption({
     name: 'HERMOD_GATEWAY_UNOPENED',
     unit: 'connections',
     min: 1,
@@ -273,7 +273,7 @@ export const options = {
     default: 2_000,
     text: 'The most WebSocket connections that have not sent session.open; a further one takes the place of one of the address that has most, or of one that has waited for a second.',
   }),
-  gatewayUserSessions: integer({
+  gatewayUserSessions: integerOption({
     name: 'HERMOD_GATEWAY_USER_SESSIONS',
     unit: 'sessions',
     min: 1,
@@ -281,7 +281,7 @@ export const options = {
     default: 32,
     text: 'The most open sessions of one user, such as devices and tabs of browsers.',
   }),
-  gatewayPingSeconds: integer({
+  gatewayPingSeconds: integerOption({
     name: 'HERMOD_GATEWAY_PING_SECONDS',
     unit: 'seconds',
     min: 1,
@@ -289,7 +289,7 @@ export const options = {
     default: 25,
     text: 'The interval of heartbeats on WebSocket connections; set it below the time after which proxies close silent connections.',
   }),
-  unreadBytes: integer({
+  unreadBytes: integerOption({
     name: 'HERMOD_UNREAD_BYTES',
     unit: 'bytes',
     min: 1_048_576,
@@ -297,7 +297,7 @@ export const options = {
     default: 67_108_864,
     text: 'The most bytes of answers that are held for clients to read; beyond it the slowest clients are cut off, and others that have not read what they got are answered 503.',
   }),
-  connectionUnreadBytes: integer({
+  connectionUnreadBytes: integerOption({
     name: 'HERMOD_CONNECTION_UNREAD_BYTES',
     unit: 'bytes',
     min: 65_536,
@@ -305,7 +305,7 @@ export const options = {
     default: 1_048_576,
     text: 'The bytes of unread answers from which on no further request of a connection is begun.',
   }),
-  bodyBytes: integer({
+  bodyBytes: integerOption({
     name: 'HERMOD_BODY_BYTES',
     unit: 'bytes',
     min: 1_048_576,
@@ -313,7 +313,7 @@ export const options = {
     default: 67_108_864,
     text: 'The most memory for request bodies that are on their way; beyond it the slowest of them answer 503.',
   }),
-  stallSeconds: integer({
+  stallSeconds: integerOption({
     name: 'HERMOD_STALL_SECONDS',
     unit: 'seconds',
     min: 1,
@@ -321,7 +321,7 @@ export const options = {
     default: 15,
     text: 'How long a request body may stand still, and an answer may go unread; then the connection is closed. An unread answer has a second more for each 64 KiB of it.',
   }),
-  logLevel: choice({
+  logLevel: choiceOption({
     name: 'HERMOD_LOG_LEVEL',
     values: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
     default: 'info',
@@ -336,7 +336,7 @@ export const options = {
     example: '/var/lib/hermod',
     pattern: /./,
   }),
-  databaseUrl: option<string | null>({
+  databaseUrl: customOption<string | null>({
     name: 'HERMOD_DATABASE_URL',
     type: 'URL',
     default: null,
@@ -349,7 +349,7 @@ export const options = {
     decode: (input) => (databaseUrlProblem(input) === null ? input : undefined),
     encode: (value) => (value === null ? notSet : redactUrl(value)),
   }),
-  databasePool: integer({
+  databasePool: integerOption({
     name: 'HERMOD_DATABASE_POOL',
     unit: 'connections',
     min: 1,
@@ -357,7 +357,7 @@ export const options = {
     default: 10,
     text: 'The most connections to PostgreSQL that one process opens; the embedded database ignores it.',
   }),
-  databaseTimeoutSeconds: integer({
+  databaseTimeoutSeconds: integerOption({
     name: 'HERMOD_DATABASE_TIMEOUT_SECONDS',
     unit: 'seconds',
     min: 1,
@@ -365,7 +365,7 @@ export const options = {
     default: 5,
     text: 'How long a statement may take on PostgreSQL before its call is refused; the embedded database ignores it. Changes of the schema and integrity checks have no deadline.',
   }),
-  batchMessages: integer({
+  batchMessages: integerOption({
     name: 'HERMOD_BATCH_MESSAGES',
     unit: 'messages',
     min: 1,
@@ -373,7 +373,7 @@ export const options = {
     default: 256,
     text: 'The most messages that are stored in one commit; also how many positions of readers are moved in one.',
   }),
-  queueMessages: integer({
+  queueMessages: integerOption({
     name: 'HERMOD_QUEUE_MESSAGES',
     unit: 'messages',
     min: 1,
@@ -381,7 +381,7 @@ export const options = {
     default: 20_000,
     text: 'The most messages that wait for a commit, and the most positions of readers; above it the service answers 503.',
   }),
-  queuePasswords: integer({
+  queuePasswords: integerOption({
     name: 'HERMOD_QUEUE_PASSWORDS',
     unit: 'passwords',
     min: 2,
@@ -389,7 +389,7 @@ export const options = {
     default: 200,
     text: 'The most passwords that wait to be checked or hashed, half of them for logins and half for registrations; above it the service answers 503. Calls with an Admin token have a bound of their own.',
   }),
-  queueAdminPasswords: integer({
+  queueAdminPasswords: integerOption({
     name: 'HERMOD_QUEUE_ADMIN_PASSWORDS',
     unit: 'passwords',
     min: 2,
@@ -397,7 +397,7 @@ export const options = {
     default: 2000,
     text: 'The most passwords that wait to be checked or hashed for calls with the Admin tokens of one application, half of them for logins and half for registrations; above it the service answers 503.',
   }),
-  queueBytes: integer({
+  queueBytes: integerOption({
     name: 'HERMOD_QUEUE_BYTES',
     unit: 'bytes',
     min: 1_048_576,
@@ -405,7 +405,7 @@ export const options = {
     default: 67_108_864,
     text: 'The most text of messages that waits for a commit or is being committed; a send that would take more than half of what is left answers 503.',
   }),
-  outboxMaxLagDays: integer({
+  outboxMaxLagDays: integerOption({
     name: 'HERMOD_OUTBOX_MAX_LAG_DAYS',
     unit: 'days',
     min: 3,
@@ -413,7 +413,7 @@ export const options = {
     default: 7,
     text: 'How long events are kept for a consumer that does not handle them; after it the consumer misses them.',
   }),
-  pushTraceDays: integer({
+  pushTraceDays: integerOption({
     name: 'HERMOD_PUSH_TRACE_DAYS',
     unit: 'days',
     min: 1,
@@ -421,7 +421,7 @@ export const options = {
     default: 7,
     text: 'How long the outcome of a push on each device is kept; later receipts do not count.',
   }),
-  pushTaskDays: integer({
+  pushTaskDays: integerOption({
     name: 'HERMOD_PUSH_TASK_DAYS',
     unit: 'days',
     min: 1,
@@ -429,12 +429,12 @@ export const options = {
     default: 90,
     text: 'How long requested push tasks, their counts and their request IDs are kept; not shorter than HERMOD_PUSH_TRACE_DAYS; pushes of messages are kept as long as their traces.',
   }),
-  secretKey: secretText({
+  secretKey: secretOption({
     name: 'HERMOD_SECRET_KEY',
     text: 'Encrypts secrets at rest and signs file credentials and QR codes; unset: made once and kept in the data folder. Processes that share a database need the same one.',
     ...secretKeyText,
   }),
-  secretKeyOld: secretText({
+  secretKeyOld: secretOption({
     name: 'HERMOD_SECRET_KEY_OLD',
     text: 'The key before a change of HERMOD_SECRET_KEY. Its signatures are accepted until it is removed from the settings. Before that, hermod secret rotate must have encrypted the secrets again.',
     ...secretKeyText,
@@ -447,14 +447,14 @@ export const options = {
     example: 'my-app',
     pattern: /^[a-z0-9_-]{2,32}$/,
   }),
-  bootstrapAdminToken: secretText({
+  bootstrapAdminToken: secretOption({
     name: 'HERMOD_BOOTSTRAP_ADMIN_TOKEN',
     text: 'An Admin token of the first application.',
     accepts: 'hma_ and 32 or more letters and digits',
     example: 'hma_$(openssl rand -hex 32)',
     pattern: /^hma_[A-Za-z0-9]{32,}$/,
   }),
-  operatorToken: secretText({
+  operatorToken: secretOption({
     name: 'HERMOD_OPERATOR_TOKEN',
     text: 'An operator token. The hermod command sends it with --url.',
     accepts: 'hmo_ and 32 or more letters and digits',
@@ -471,7 +471,7 @@ export const options = {
     default: false,
     text: 'on checks every answer against the contract, and every transaction for missing invalidations of caches and statements that are not awaited. A violation fails the call. For development and tests.',
   }),
-  s3Endpoint: option<string | null>({
+  s3Endpoint: customOption<string | null>({
     name: 'HERMOD_S3_ENDPOINT',
     type: 'URL',
     default: null,
@@ -480,7 +480,7 @@ export const options = {
     example: 'https://s3.eu-central-1.amazonaws.com',
     decode: decodePublicUrl,
   }),
-  s3PublicEndpoint: option<string | null>({
+  s3PublicEndpoint: customOption<string | null>({
     name: 'HERMOD_S3_PUBLIC_ENDPOINT',
     type: 'URL',
     default: null,
@@ -513,7 +513,7 @@ export const options = {
     example: 'AKIAIOSFODNN7EXAMPLE',
     pattern: /^[\x21-\x2e\x30-\x7e]{1,256}$/,
   }),
-  s3SecretAccessKey: secretText({
+  s3SecretAccessKey: secretOption({
     name: 'HERMOD_S3_SECRET_ACCESS_KEY',
     text: 'The key for the store.',
     accepts: '1 to 256 printable characters without spaces',
@@ -534,19 +534,19 @@ export const options = {
     example: 'hermod/',
     pattern: keyPrefix,
   }),
-  s3Uploads: choice({
+  s3Uploads: choiceOption({
     name: 'HERMOD_S3_UPLOADS',
     values: ['through', 'direct'],
     default: 'through',
     text: 'Whether clients send files through the service, or directly to the store by a signed form: that takes a store with POST policies, and clients that send every field of the ticket along.',
   }),
-  s3Downloads: choice({
+  s3Downloads: choiceOption({
     name: 'HERMOD_S3_DOWNLOADS',
     values: ['redirect', 'stream'],
     default: 'redirect',
     text: 'Whether downloads are answered with a redirect to a signed address of the store, or with the bytes.',
   }),
-  freeDiskBytes: integer({
+  freeDiskBytes: integerOption({
     name: 'HERMOD_FREE_DISK_BYTES',
     unit: 'bytes',
     min: 0,
@@ -563,7 +563,7 @@ export const options = {
     example: '/usr/bin/ffmpeg',
     pattern: /./,
   }),
-  addressRate: integer({
+  addressRate: integerOption({
     name: 'HERMOD_ADDRESS_RATE',
     unit: 'requests per second',
     min: 1,
@@ -571,7 +571,7 @@ export const options = {
     default: 2000,
     text: 'The requests that one client address may send over time, counted before authentication; those with a valid Admin token are not counted.',
   }),
-  addressBurst: integer({
+  addressBurst: integerOption({
     name: 'HERMOD_ADDRESS_BURST',
     unit: 'requests',
     min: 1,
@@ -579,7 +579,7 @@ export const options = {
     default: 4000,
     text: 'The requests that one client address may send at once after a pause.',
   }),
-  userRate: integer({
+  userRate: integerOption({
     name: 'HERMOD_USER_RATE',
     unit: 'tokens per second',
     min: 1,
@@ -587,7 +587,7 @@ export const options = {
     default: 100,
     text: 'The tokens that one user may spend over time, from all devices together; a request takes one, and more when it costs more.',
   }),
-  userBurst: integer({
+  userBurst: integerOption({
     name: 'HERMOD_USER_BURST',
     unit: 'tokens',
     min: 1,
@@ -595,7 +595,7 @@ export const options = {
     default: 200,
     text: 'The tokens that one user may spend at once after a pause.',
   }),
-  userCalls: integer({
+  userCalls: integerOption({
     name: 'HERMOD_USER_CALLS',
     unit: 'requests',
     min: 1,
@@ -603,7 +603,7 @@ export const options = {
     default: 32,
     text: 'The requests of one user that may run at the same time, from all devices together.',
   }),
-  userFileRate: integer({
+  userFileRate: integerOption({
     name: 'HERMOD_USER_FILE_RATE',
     unit: 'bytes per second',
     min: 1024,
@@ -611,7 +611,7 @@ export const options = {
     default: 4_194_304,
     text: 'The bytes of files that one user may send and fetch through the service over time, from all devices together. A call that exceeds them continues; only the next files wait.',
   }),
-  userFileBurst: integer({
+  userFileBurst: integerOption({
     name: 'HERMOD_USER_FILE_BURST',
     unit: 'bytes',
     min: 1024,
@@ -619,7 +619,7 @@ export const options = {
     default: 1_073_741_824,
     text: 'The bytes of files that one user may send and fetch at once after a pause.',
   }),
-  appRate: integer({
+  appRate: integerOption({
     name: 'HERMOD_APP_RATE',
     unit: 'requests per second',
     min: 1,
@@ -627,7 +627,7 @@ export const options = {
     default: 5000,
     text: 'The requests that all users of one application together may send over time, without those that carry a valid Admin token.',
   }),
-  appBurst: integer({
+  appBurst: integerOption({
     name: 'HERMOD_APP_BURST',
     unit: 'requests',
     min: 1,
@@ -635,7 +635,7 @@ export const options = {
     default: 10_000,
     text: 'The requests that all users of one application together may send at once after a pause.',
   }),
-  loginUserFailures: integer({
+  loginUserFailures: integerOption({
     name: 'HERMOD_LOGIN_USER_FAILURES',
     unit: 'failed logins',
     min: 1,
@@ -643,7 +643,7 @@ export const options = {
     default: 5,
     text: 'The wrong passwords in a row for one user from one network, or wrong auth_answers of one user to another, after which every further attempt has to wait.',
   }),
-  loginAddressFailures: integer({
+  loginAddressFailures: integerOption({
     name: 'HERMOD_LOGIN_ADDRESS_FAILURES',
     unit: 'failed logins',
     min: 1,
@@ -651,7 +651,7 @@ export const options = {
     default: 20,
     text: 'The failed logins from one network (an IPv4 address or an IPv6 /64) over all users, or wrong auth_answers of one user to all others, after which every further attempt has to wait.',
   }),
-  loginMaxWaitSeconds: integer({
+  loginMaxWaitSeconds: integerOption({
     name: 'HERMOD_LOGIN_MAX_WAIT_SECONDS',
     unit: 'seconds',
     min: 1,
@@ -659,7 +659,7 @@ export const options = {
     default: 60,
     text: 'The longest wait between attempts; the first wait is one second and each further failure doubles it.',
   }),
-  loginForgetMinutes: integer({
+  loginForgetMinutes: integerOption({
     name: 'HERMOD_LOGIN_FORGET_MINUTES',
     unit: 'minutes',
     min: 1,
@@ -667,7 +667,7 @@ export const options = {
     default: 15,
     text: 'The time without a failure after which failed logins are forgotten.',
   }),
-  userTokenDays: integer({
+  userTokenDays: integerOption({
     name: 'HERMOD_USER_TOKEN_DAYS',
     unit: 'days',
     min: 1,
@@ -675,7 +675,7 @@ export const options = {
     default: 30,
     text: 'How long a user token lives.',
   }),
-  passwordMinLength: integer({
+  passwordMinLength: integerOption({
     name: 'HERMOD_PASSWORD_MIN_LENGTH',
     unit: 'characters',
     min: 6,
@@ -683,7 +683,7 @@ export const options = {
     default: 6,
     text: 'The shortest password that users may choose.',
   }),
-  reservedUsernamePrefixes: option<readonly string[]>({
+  reservedUsernamePrefixes: customOption<readonly string[]>({
     name: 'HERMOD_RESERVED_USERNAME_PREFIXES',
     type: 'list',
     default: [],
@@ -693,7 +693,7 @@ export const options = {
     decode: (input) => decodeList(input.toLowerCase(), (prefix) => usernamePrefix.test(prefix)),
     encode: (value) => value.join(','),
   }),
-  devicesPerUser: integer({
+  devicesPerUser: integerOption({
     name: 'HERMOD_DEVICES_PER_USER',
     unit: 'devices',
     min: 1,
@@ -701,7 +701,7 @@ export const options = {
     default: 20,
     text: 'The most devices of one user; a new one replaces the one that was unused for longest.',
   }),
-  transactionHours: integer({
+  transactionHours: integerOption({
     name: 'HERMOD_TRANSACTION_HOURS',
     unit: 'hours',
     min: 1,
@@ -709,7 +709,7 @@ export const options = {
     default: 24,
     text: 'How long a transaction_id is remembered, so that a repeated send stores no second message.',
   }),
-  maxMessageBytes: integer({
+  maxMessageBytes: integerOption({
     name: 'HERMOD_MAX_MESSAGE_BYTES',
     unit: 'bytes',
     min: 1024,
@@ -717,7 +717,7 @@ export const options = {
     default: 65_536,
     text: 'The greatest size of content, attachment, ext and config of one message together.',
   }),
-  maxTargets: integer({
+  maxTargets: integerOption({
     name: 'HERMOD_MAX_TARGETS',
     unit: 'targets',
     min: 1,

@@ -1,5 +1,5 @@
 import { AppError, type Int64 } from '@hermod/protocol'
-import { jsonBytes } from '../lib/json.js'
+import { jsonTextBytes } from '../lib/json.js'
 
 /** Page parameters of a caller. */
 export interface PageRequest {
@@ -32,7 +32,7 @@ const shortText = 170
 export function textsBytes(texts: readonly string[]): number {
   let bytes = 0
   for (const text of texts)
-    bytes += text.length > shortText ? jsonBytes(text) : text.length * maxBytesOfUnit
+    bytes += text.length > shortText ? jsonTextBytes(text) : text.length * maxBytesOfUnit
   return bytes
 }
 

@@ -40,14 +40,14 @@ export class AccessWatch {
 
   /** Begins to watch a connection with an open session. */
   add(connection: Connection): void {
-    const token = adminTokenOf(connection)
+    const token = adminTokenOfSession(connection)
     if (token === null) return
     const connections = this.#byAdminToken.get(token) ?? new Set()
     this.#byAdminToken.set(token, connections.add(connection))
   }
 
   remove(connection: Connection): void {
-    const token = adminTokenOf(connection)
+    const token = adminTokenOfSession(connection)
     const connections = token === null ? undefined : this.#byAdminToken.get(token)
     if (token === null || !connections?.delete(connection)) return
     if (connections.size === 0) this.#byAdminToken.delete(token)
@@ -86,6 +86,6 @@ export class AccessWatch {
   }
 }
 
-function adminTokenOf({ session, credentials }: Connection): string | null {
+function adminTokenOfSession({ session, credentials }: Connection): string | null {
   return session?.tokenHash === null ? (credentials?.accessToken ?? null) : null
 }

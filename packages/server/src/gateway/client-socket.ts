@@ -50,7 +50,11 @@ export function createSocketServer(): Server<typeof ClientSocket> {
 }
 
 /** Connects the events of both sockets to the connection. */
-export function listen(websocket: ClientSocket, socket: ConnectionSocket, to: SocketEvents): void {
+export function listenToSocket(
+  websocket: ClientSocket,
+  socket: ConnectionSocket,
+  to: SocketEvents,
+): void {
   websocket.connection = to
   socket[connectionOf] = to
   socket.prependListener('data', socketData)

@@ -16,7 +16,7 @@ import { AccessWatch, type FindEndedAccess, type SessionsByApp } from './access-
 import { ConnectionAdmission } from './admission.js'
 import { BytesByUser } from './bytes-by-user.js'
 import { CallRunner, headerText } from './calls/calls.js'
-import { createSocketServer, listen } from './client-socket.js'
+import { createSocketServer, listenToSocket } from './client-socket.js'
 import { Connection, type ConnectionHost } from './connection.js'
 import { successText } from './frames/answers.js'
 import { dataOf, type ReceivedCall } from './frames/client-frame.js'
@@ -150,7 +150,7 @@ export class Gateway implements ConnectionHost {
         throw new AppError('unavailable', 'too many connections')
       this.#sockets.handleUpgrade(request, socket, head, (websocket) => {
         connection.websocket = websocket
-        listen(websocket, socket, connection)
+        listenToSocket(websocket, socket, connection)
         this.#connections.add(connection)
         this.#admission.add(connection)
       })

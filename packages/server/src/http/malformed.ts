@@ -28,7 +28,7 @@ export function answerMalformed(
     isUnknownCoding(error) ? 'transfer_coding_unknown' : 'malformed_request',
   )
   const { body, status: ownStatus } = failureAnswer(failure, 'envelope')
-  const status = statusOf(code) ?? ownStatus
+  const status = statusOfParserError(code) ?? ownStatus
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     `content-type: ${jsonContentType}`,
@@ -41,7 +41,7 @@ export function answerMalformed(
 }
 
 /** Statuses that are more specific than that of the failure. */
-function statusOf(code: string | undefined): number | null {
+function statusOfParserError(code: string | undefined): number | null {
   if (code === 'HPE_HEADER_OVERFLOW') return 431
   return code === requestTimedOut ? 408 : null
 }

@@ -66,7 +66,7 @@ export function acceptUpgrades(
     } catch (error) {
       if (!(error instanceof AppError)) onError(error)
       const failure = error instanceof AppError ? error : new AppError('internal_error')
-      refuse(socket, failure, responses.nextRequestId())
+      refuseUpgrade(socket, failure, responses.nextRequestId())
     }
   })
 }
@@ -89,7 +89,7 @@ export function upgradeRoutes({ path }: UpgradeTarget, responses: Responses): Ro
 }
 
 /** Answers on the bare socket, since the request is no longer Node's. */
-function refuse(socket: Socket, failure: AppError, requestId: string): void {
+function refuseUpgrade(socket: Socket, failure: AppError, requestId: string): void {
   const { body, status, retryAfterSeconds } = failureAnswer(failure, 'mirror')
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,

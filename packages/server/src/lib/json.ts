@@ -178,7 +178,7 @@ function tooManyMembers(most: number): JsonLimitError {
  * @returns the texts of the values by name, of the last member of a name; null when the text is no object
  * @throws JsonLimitError when the object itself has more than 20,000 members
  */
-export function findMembers(
+export function findJsonMembers(
   text: string,
   names: ReadonlySet<string>,
 ): ReadonlyMap<string, string> | null {
@@ -264,7 +264,7 @@ function markedName(literal: string): string {
   return nameMark + Buffer.from(parseMarked(literal) as string, 'utf16le').toString('hex')
 }
 
-function nameOf(name: string): string {
+function memberName(name: string): string {
   return name.startsWith(nameMark)
     ? Buffer.from(name.slice(nameMark.length), 'hex').toString('utf16le')
     : name
@@ -302,7 +302,7 @@ function unmarked(value: unknown, numberOf: (marked: string) => unknown): unknow
   }
   const members = Object.entries(value)
   return Object.fromEntries(
-    members.map(([name, member]) => [nameOf(name), unmarked(member, numberOf)]),
+    members.map(([name, member]) => [memberName(name), unmarked(member, numberOf)]),
   )
 }
 
@@ -311,7 +311,7 @@ const firstPrintable = 0x20
 const shortEscapes: ReadonlySet<number> = new Set([0x08, 0x09, 0x0a, 0x0c, 0x0d])
 
 /** Returns the bytes of a text as JSON in UTF-8. It counts, and writes nothing. */
-export function jsonBytes(text: string): number {
+export function jsonTextBytes(text: string): number {
   let bytes = Buffer.byteLength(text) + 2
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index)

@@ -25,13 +25,13 @@ export function userChangesOf(event: AppendedEvent): UserChange[] {
   const { also = {}, payload } = event
   const { userChanges } = eventDefinitions[event.kind]
   return Object.entries(userChanges).flatMap(([name, concerned]) =>
-    changesOf(name as UserChangeName, payload, usersOf(concerned, payload, also)),
+    changesByUsers(name as UserChangeName, payload, concernedUsers(concerned, payload, also)),
   )
 }
 
 type ChangePayload = Exclude<AppendedEvent, { readonly kind: 'message.stored' }>['payload']
 
-function usersOf(
+function concernedUsers(
   concerned: ConcernedUsers,
   payload: ChangePayload,
   also: AlsoConcerned,
@@ -51,7 +51,7 @@ function usersOf(
   }
 }
 
-function changesOf(
+function changesByUsers(
   name: UserChangeName,
   payload: ChangePayload,
   userIds: readonly Int64[],

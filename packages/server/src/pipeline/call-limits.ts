@@ -56,7 +56,7 @@ export class CallLimits {
   arrived(call: Call): void {
     if (isUnlimited(call.principal)) return
     const { addresses, newAdminTokens } = this.limiters
-    const adminToken = adminTokenOf(call)
+    const adminToken = limitedAdminToken(call)
     if (adminToken !== null && this.#validAdminTokens.get(adminToken)) return
     requireNoWait(
       'address_limited',
@@ -66,7 +66,7 @@ export class CallLimits {
 
   /** Counts a call that failed in authentication. */
   refused(call: Call, error: unknown): void {
-    const adminToken = adminTokenOf(call)
+    const adminToken = limitedAdminToken(call)
     if (adminToken === null) return
     // A failure of the service says nothing about the token.
     const isOurs = !(error instanceof AppError) || error.entry.retryable
@@ -81,7 +81,7 @@ export class CallLimits {
    * @throws AppError address_limited, too_many_requests
    */
   authenticated(call: Call, principal: Principal, countsForApp = true): Allowance {
-    const adminToken = adminTokenOf(call)
+    const adminToken = limitedAdminToken(call)
     if (principal.kind === 'admin' && adminToken !== null) this.#passed(call, adminToken)
     if (principal.kind === 'admin' || principal.kind === 'operator') return unlimited
     // An operation that needs no token ignores an invalid one, which must not bypass the limit by address.
@@ -152,7 +152,7 @@ function isUnlimited(principal: Principal | undefined): boolean {
   return principal?.kind === 'admin' || principal?.kind === 'operator'
 }
 
-function adminTokenOf({ credentials }: Call): string | null {
+function limitedAdminToken({ credentials }: Call): string | null {
   const accessToken = credentials?.accessToken
   return accessToken?.startsWith('hma_') ? accessToken : null
 }

@@ -65,7 +65,7 @@ function compile(schema: DecoderSchema, mode: Mode): Decode {
       return compileObject(schema, mode)
     case 'null':
       return (value, path, violations) =>
-        value === null ? null : refuse(violations, path, 'must be null')
+        value === null ? null : addViolation(violations, path, 'must be null')
     case undefined:
       return (value) => value
     default:
@@ -73,7 +73,7 @@ function compile(schema: DecoderSchema, mode: Mode): Decode {
   }
 }
 
-function refuse(violations: string[], path: string, text: string): undefined {
+function addViolation(violations: string[], path: string, text: string): undefined {
   violations.push(`${path} ${text}`)
 }
 
@@ -85,11 +85,11 @@ function compileInteger(schema: DecoderSchema, mode: Mode): Decode {
   const expectation = integerExpectation(schema)
   return (value, path, violations) => {
     const integer = toInteger(value, mode)
-    if (integer === null) return refuse(violations, path, expectation)
+    if (integer === null) return addViolation(violations, path, expectation)
     const inRange = is64 ? integer >= int64Min && integer <= int64Max : typeof integer === 'number'
     if (!inRange || (min !== undefined && integer < min) || (max !== undefined && integer > max))
-      return refuse(violations, path, expectation)
-    if (allowed && !allowed.has(integer)) return refuse(violations, path, expectation)
+      return addViolation(violations, path, expectation)
+    if (allowed && !allowed.has(integer)) return addViolation(violations, path, expectation)
     return integer
   }
 }
@@ -122,7 +122,7 @@ function compileNumber(mode: Mode): Decode {
       mode === 'coerce' && typeof value === 'string' && decimal.test(value) ? Number(value) : value
     return typeof number === 'number' && Number.isFinite(number)
       ? number
-      : refuse(violations, path, 'must be a number')
+      : addViolation(violations, path, 'must be a number')
   }
 }
 
@@ -133,7 +133,7 @@ function compileBoolean(mode: Mode): Decode {
       if (trueForms.has(value)) return true
       if (falseForms.has(value)) return false
     }
-    return refuse(violations, path, 'must be true or false')
+    return addViolation(violations, path, 'must be true or false')
   }
 }
 
@@ -143,25 +143,25 @@ function compileString(schema: DecoderSchema): Decode {
   const pattern = schema.pattern === undefined ? null : new RegExp(schema.pattern, 'u')
   const allowed = schema.enum && new Set(schema.enum)
   return (value, path, violations) => {
-    if (typeof value !== 'string') return refuse(violations, path, 'must be a string')
+    if (typeof value !== 'string') return addViolation(violations, path, 'must be a string')
     if (allowed)
       return allowed.has(value)
         ? value
-        : refuse(violations, path, `must be one of ${[...allowed].join(', ')}`)
+        : addViolation(violations, path, `must be one of ${[...allowed].join(', ')}`)
     // A string has at most as many code points as UTF-16 units, so they are counted only near a limit.
     if (value.length > max && codePoints(value) > max)
-      return refuse(violations, path, `must have at most ${max} characters`)
+      return addViolation(violations, path, `must have at most ${max} characters`)
     if (min > 0 && (value.length < min || codePoints(value) < min))
-      return refuse(
+      return addViolation(
         violations,
         path,
         min === 1 ? 'must not be empty' : `must have at least ${min} characters`,
       )
     // PostgreSQL stores neither, and no text has a use for them.
-    if (!value.isWellFormed()) return refuse(violations, path, 'must be well-formed Unicode')
-    if (value.includes('\0')) return refuse(violations, path, 'must not contain U+0000')
+    if (!value.isWellFormed()) return addViolation(violations, path, 'must be well-formed Unicode')
+    if (value.includes('\0')) return addViolation(violations, path, 'must not contain U+0000')
     if (pattern && !pattern.test(value))
-      return refuse(violations, path, `must be ${schema['x-form']}`)
+      return addViolation(violations, path, `must be ${schema['x-form']}`)
     return value
   }
 }
@@ -179,10 +179,11 @@ function isList(
   violations: string[],
 ): value is unknown[] {
   const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema
-  if (!Array.isArray(value)) refuse(violations, path, 'must be a list')
-  else if (value.length > maxItems) refuse(violations, path, `must have at most ${maxItems} items`)
+  if (!Array.isArray(value)) addViolation(violations, path, 'must be a list')
+  else if (value.length > maxItems)
+    addViolation(violations, path, `must have at most ${maxItems} items`)
   else if (value.length < minItems)
-    refuse(
+    addViolation(
       violations,
       path,
       minItems === 1 ? 'must not be empty' : `must have at least ${minItems} items`,
@@ -197,7 +198,7 @@ function compileArray(schema: DecoderSchema, mode: Mode): Decode {
     if (!isList(schema, value, path, violations)) return undefined
     return value.map((entry, index) =>
       entry === null
-        ? refuse(violations, `${path}[${index}]`, 'must not be null')
+        ? addViolation(violations, `${path}[${index}]`, 'must not be null')
         : item(entry, `${path}[${index}]`, violations),
     )
   }
@@ -235,7 +236,7 @@ function compileObject(schema: DecoderSchema, mode: Mode): Decode {
     if (!isJsonObject(value)) return refuse(violations, path, 'must be an object')
     for (const name of known ? Object.keys(value) : [])
       if (!Object.hasOwn(known ?? {}, name))
-        refuse(
+        addViolation(
           violations,
           path === '' ? name : `${path}.${name}`,
           'must be left out: it is unknown',
@@ -245,7 +246,7 @@ function compileObject(schema: DecoderSchema, mode: Mode): Decode {
       const member = Object.hasOwn(value, name) ? value[name] : undefined
       const at = path === '' ? name : `${path}.${name}`
       if (isAbsent(member, text, mode)) {
-        if (required.has(name)) refuse(violations, at, 'is required')
+        if (required.has(name)) addViolation(violations, at, 'is required')
       } else decoded[name] = decode(member, at, violations)
     }
     return decoded

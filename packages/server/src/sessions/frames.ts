@@ -10,7 +10,7 @@ const longestLength = 127
 /** Returns a text frame. It is one buffer, so that connections share it. */
 export function textFrame(content: string): Buffer {
   const length = Buffer.byteLength(content)
-  const start = headBytes(length)
+  const start = frameHeaderBytes(length)
   const frame = Buffer.allocUnsafe(start + length)
   writeHead(frame, text, length)
   frame.write(content, start)
@@ -32,7 +32,7 @@ function controlFrame(opcode: number, payload: Uint8Array): Buffer {
   return frame
 }
 
-function headBytes(length: number): number {
+function frameHeaderBytes(length: number): number {
   if (length < longLength) return 2
   return length < 65_536 ? 4 : 10
 }

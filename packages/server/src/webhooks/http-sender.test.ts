@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { LoggedEvent } from '../domain/events/logged-event.js'
 import { ForbiddenAddressError, type OutboundRequest } from '../lib/outbound/outbound-client.js'
 import { newSecret } from '../lib/secrets/webhook-signature.js'
-import { HttpSender, outcomeOf } from './http-sender.js'
+import { HttpSender, outcomeOfStatus } from './http-sender.js'
 import type { SendTarget } from '../domain/webhooks/webhook-sender.js'
 
 const message = {
@@ -145,7 +145,7 @@ describe('answers', () => {
     [502, 'unavailable'],
     [504, 'unavailable'],
   ])('%i means %s', (status, outcome) => {
-    expect(outcomeOf(status)).toBe(outcome)
+    expect(outcomeOfStatus(status)).toBe(outcome)
   })
 
   it('Retry-After counts in seconds or as a date, up to five hours', async () => {

@@ -46,7 +46,7 @@ export class HttpSender implements WebhookSender {
         ...notSent,
         outcome: error instanceof ForbiddenAddressError ? 'forbidden' : 'unavailable',
         durationMs: Math.round(performance.now() - startedAt),
-        error: failureText(error, timeoutMs),
+        error: requestErrorText(error, timeoutMs),
       }
     }
   }
@@ -69,7 +69,7 @@ export class HttpSender implements WebhookSender {
 
   #resultOf({ status, headers, body }: OutboundAnswer, durationMs: number): SendResult {
     return {
-      outcome: outcomeOf(status),
+      outcome: outcomeOfStatus(status),
       status,
       durationMs: Math.round(durationMs),
       error: '',
@@ -103,14 +103,14 @@ const notSent: SendResult = {
 const slowStatuses = [408, 425, 429]
 
 /** Returns the outcome of an answer; redirects are not followed. */
-export function outcomeOf(status: number): (typeof webhookOutcomes)[number] {
+export function outcomeOfStatus(status: number): (typeof webhookOutcomes)[number] {
   if (status >= 200 && status < 300) return 'delivered'
   if (status === 410) return 'gone'
   const isRefused = status >= 400 && status < 500 && !slowStatuses.includes(status)
   return isRefused ? 'refused' : 'unavailable'
 }
 
-function failureText(error: unknown, timeoutMs: number): string {
+function requestErrorText(error: unknown, timeoutMs: number): string {
   if (!(error instanceof Error)) return 'the request failed'
   if (error.name === 'TimeoutError') return `no answer within ${timeoutMs} ms`
   if (error.name === 'AbortError') return 'the service ended the request'

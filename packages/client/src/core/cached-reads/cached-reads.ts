@@ -7,7 +7,7 @@ import { isRepeated, spreadMs, waitMsOf } from '../outcomes.js'
 import type { ServerEvent, Part } from '../part.js'
 import type { CachedRead } from '../../model/records.js'
 import type { CachedReadsListener } from '../access.js'
-import { groupAfter, isShared, membersAfter, stepOf } from './group-changes.js'
+import { groupAfter, isSharedEvent, membersAfter, stepOf } from './group-changes.js'
 import { parseKey, type ReadKind } from './kinds.js'
 import { keysOfChange, keysOfEvent, keysOfOwnChange } from './stale.js'
 
@@ -100,7 +100,7 @@ export class CachedReads implements Part, CachedReadsListener {
   event(frame: ServerEvent): void {
     const { me } = this.#context
     const { group_id: groupId } = membersOf(frame.data)
-    if (!isShared(frame)) {
+    if (!isSharedEvent(frame)) {
       for (const key of keysOfEvent(frame, me)) this.#stale(key)
       return
     }

@@ -34,7 +34,7 @@ const crowds = /joined|left|presence|absence/
 export type Step = 'known' | 'next' | 'gap'
 
 /** Tests for an event that all members of a group get. */
-export function isShared({ event }: ServerEvent): boolean {
+export function isSharedEvent({ event }: ServerEvent): boolean {
   return event.startsWith('group.') && !ownEvents.test(event)
 }
 

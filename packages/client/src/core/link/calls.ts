@@ -9,7 +9,7 @@ export const maxWaitingCalls = 1_000
 /** Time for the answer to a call that was sent. */
 export const callLimitMs = 30_000
 /** The longest wait after `too_many_requests` that this part takes over. */
-export const maxPauseMs = 30_000
+export const maxCallPauseMs = 30_000
 /** Repeats of a call that the server has refused as `too_many_requests`. */
 const maxRepeats = 5
 const tooManyRequests = 42_900
@@ -28,7 +28,7 @@ export interface CallsHost {
   unanswered(): void
 }
 
-interface PendingCall {
+interface QueuedCall {
   readonly isSend: boolean
   readonly members: object
   readonly done: (outcome: CallOutcome) => void
@@ -43,9 +43,9 @@ export interface AnswerMembers {
 /** The calls of a session: numbers them, bounds them, and gives each one outcome. */
 export class Calls {
   readonly #host: CallsHost
-  #waiting: PendingCall[] = []
+  #waiting: QueuedCall[] = []
   /** By number. */
-  readonly #inFlight = new Map<number, PendingCall>()
+  readonly #inFlight = new Map<number, QueuedCall>()
   #lastId = 0
   #isOpen = false
   #maxInFlight = 1
@@ -83,7 +83,7 @@ export class Calls {
     { userId, groupId }: ActingFor = {},
   ): () => void {
     let isCancelled = false
-    const call: PendingCall = {
+    const call: QueuedCall = {
       isSend: sends.test(op),
       members: { op, data, user_id: userId, group_id: groupId },
       done: (outcome) => {
@@ -118,8 +118,8 @@ export class Calls {
   }
 
   /** A call that has not run is sent again, when the server takes more. Only a send pauses sends. */
-  #isRepeated(call: PendingCall, { code, retryAfterMs = 1_000 }: Failure): boolean {
-    if (code !== tooManyRequests || retryAfterMs > maxPauseMs || call.repeats >= maxRepeats)
+  #isRepeated(call: QueuedCall, { code, retryAfterMs = 1_000 }: Failure): boolean {
+    if (code !== tooManyRequests || retryAfterMs > maxCallPauseMs || call.repeats >= maxRepeats)
       return false
     call.repeats++
     this.#waiting.unshift(call)
@@ -140,11 +140,11 @@ export class Calls {
     if (ms > 0 && ms < Infinity) this.#host.after('calls.pause', ms, () => this.#sendWaiting())
   }
 
-  #pauseMs({ isSend }: PendingCall): number {
+  #pauseMs({ isSend }: QueuedCall): number {
     return (isSend ? this.#sendsPausedUntil : this.#pausedUntil) - this.#host.now
   }
 
-  #send(call: PendingCall): void {
+  #send(call: QueuedCall): void {
     const id = this.#lastId + 1
     let text: string
     try {
@@ -170,18 +170,18 @@ export class Calls {
   }
 
   /** Takes a call out of those in flight. */
-  #take(id: number): PendingCall | undefined {
+  #take(id: number): QueuedCall | undefined {
     const call = this.#inFlight.get(id)
     this.#inFlight.delete(id)
     this.#host.cancel(limitTimer(id))
     return call
   }
 
-  #fail(call: PendingCall, failure: Failure): void {
+  #fail(call: QueuedCall, failure: Failure): void {
     this.#finish(call, { type: 'failure', failure })
   }
 
-  #finish(call: PendingCall, outcome: CallOutcome): void {
+  #finish(call: QueuedCall, outcome: CallOutcome): void {
     this.#host.later(() => call.done(outcome))
   }
 }

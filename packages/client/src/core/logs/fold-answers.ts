@@ -12,7 +12,7 @@ import {
   needHead,
   put,
   raise,
-  type LogReader,
+  type FoldReader,
   readAll,
   set,
 } from './log-fold.js'
@@ -32,7 +32,7 @@ const modes = ['muteMode', 'pushMode', 'status'] as const
 const maxChanges = 100
 
 /** The request of a head, as far as it decides what the head means. */
-export interface HeadRequest extends LogReader {
+export interface HeadRequest extends FoldReader {
   /** Moves of the log since the request. */
   readonly moved: Moved
   /**
@@ -200,7 +200,7 @@ function takeLast(fold: Fold, { latestMsgId }: Head): void {
 export function foldChangesPage(
   fold: Fold,
   page: ChangesPage,
-  { after, ...reader }: LogReader & { readonly after: number },
+  { after, ...reader }: FoldReader & { readonly after: number },
 ): void {
   if (page.from === undefined) {
     // The log has moved since, by a newer answer.
@@ -239,7 +239,7 @@ export function foldHistory(
 }
 
 /** Applies changes of an answer, whose unknown kinds are counted: to ask again would bring the same. */
-function foldAll(fold: Fold, changes: readonly FoldedChange[], reader: LogReader): void {
+function foldAll(fold: Fold, changes: readonly FoldedChange[], reader: FoldReader): void {
   for (const change of changes) {
     const isUnknown = change.kind === 'unknown' && change.change === fold.record.change + 1
     if (isUnknown) {

@@ -30,7 +30,7 @@ export interface Fold {
 }
 
 /** The user who reads the log. */
-export interface LogReader {
+export interface FoldReader {
   readonly me: number
   /** Messages of the conversation up to this ID are read, because the user has answered later; 0: none. */
   readonly answeredMsgId: number
@@ -130,7 +130,7 @@ export function readAll(fold: Fold): void {
 }
 
 /** Applies the change that is next in the log, of an event or a page. */
-export function foldChange(fold: Fold, change: FoldedChange, reader: LogReader): Applied {
+export function foldChange(fold: Fold, change: FoldedChange, reader: FoldReader): Applied {
   const next = fold.record.change + 1
   if (change.change < next) return 'known'
   if (change.change > next || change.kind === 'unknown') return 'gap'
@@ -283,7 +283,7 @@ export function forget(fold: Fold, before?: number): number {
 const lengthOf = (ranges: readonly SeqRange[]) =>
   ranges.reduce((sum, [from, to]) => sum + to + 1 - from, 0)
 
-function store(fold: Fold, message: MessageRecord, { me, answeredMsgId }: LogReader): void {
+function store(fold: Fold, message: MessageRecord, { me, answeredMsgId }: FoldReader): void {
   const { seq, msgId, senderId, isSystem } = message
   raise(fold, { seq })
   put(fold, message)

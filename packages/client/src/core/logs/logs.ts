@@ -12,7 +12,7 @@ import {
   type Fold,
   forget,
   needHead,
-  type LogReader,
+  type FoldReader,
   readLast,
   showRead,
 } from './log-fold.js'
@@ -123,7 +123,7 @@ export class Logs implements Part {
    * @param moves what an answer that was requested before can not know; absent: nothing
    * @returns the result of `run`
    */
-  fold<T>(key: LogKey, run: (fold: Fold, reader: LogReader) => T, moves?: MoveKind): T {
+  fold<T>(key: LogKey, run: (fold: Fold, reader: FoldReader) => T, moves?: MoveKind): T {
     const { me } = this.#context
     const before = this.#records.get(key) ?? emptyLog(key, me)
     const fold = beginFold(before)

@@ -15,7 +15,7 @@ export class MemoryRoom {
     const size = this.#sizes.get(key) ?? 0
     this.#set(
       key,
-      messages.reduce((sum, message) => sum + sizeOf(message), size),
+      messages.reduce((sum, message) => sum + messageSize(message), size),
     )
   }
 
@@ -56,6 +56,6 @@ export class MemoryRoom {
   }
 }
 
-function sizeOf({ content, attachment, config, ext }: MessageRecord): number {
+function messageSize({ content, attachment, config, ext }: MessageRecord): number {
   return fixedSize + (content + attachment + config + ext).length
 }

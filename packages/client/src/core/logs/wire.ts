@@ -170,7 +170,7 @@ export function changeOf(
   return { change, kind: 'unknown' }
 }
 
-function changesOf(log: LogKey, value: unknown): readonly FoldedChange[] {
+function foldedChangesOf(log: LogKey, value: unknown): readonly FoldedChange[] {
   return listOf(value).flatMap((each) => {
     const { event, change, data } = membersOf(each)
     const number = countOf(change)
@@ -189,7 +189,7 @@ export function headOf(value: unknown): Head | undefined {
   const count = (name: string) => countOf(data[name]) ?? 0
   return {
     key,
-    state: present({
+    state: presentMembers({
       status: countOf(data.status),
       version: countOf(data.version),
       joinedMsgId: countOf(data.joined_msg_id),
@@ -209,7 +209,7 @@ export function headOf(value: unknown): Head | undefined {
     latestMsgId: count('latest_msg_id'),
     hiddenMsgId: count('hidden_msg_id'),
     ...(from !== undefined && { from }),
-    changes: changesOf(key, data.changes),
+    changes: foldedChangesOf(key, data.changes),
     ...(Array.isArray(data.messages) && { messages: messagesOf(key, data.messages) }),
   }
 }
@@ -220,7 +220,7 @@ export function changesPageOf(log: LogKey, value: unknown): ChangesPage | undefi
   const [from, next, change] = [data.from, data.next, data.change].map(countOf)
   if (next === undefined || change === undefined) return undefined
   const hiddenMsgId = countOf(data.hidden_msg_id) ?? 0
-  const page = { changes: changesOf(log, data.changes), next, change, hiddenMsgId }
+  const page = { changes: foldedChangesOf(log, data.changes), next, change, hiddenMsgId }
   return { ...page, ...(from !== undefined && { from }) }
 }
 
@@ -256,7 +256,7 @@ export function syncPageOf(value: unknown): SyncPage | undefined {
 }
 
 /** Leaves out members that are undefined. */
-function present<T extends object>(
+function presentMembers<T extends object>(
   value: T,
 ): { readonly [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as {

@@ -13,7 +13,7 @@ const shownMs = 10_000
 /** Events that make users contacts. */
 const newContacts = /^contact\.(added|accepted)$/
 
-interface UserPresence {
+interface ShownPresence {
   readonly user_id: number
   readonly online: boolean
 }
@@ -59,7 +59,7 @@ export class Presence implements Part {
       this.#subscribeSoon()
     }
     if (event !== 'presence') return
-    const { users } = data as { readonly users: readonly UserPresence[] }
+    const { users } = data as { readonly users: readonly ShownPresence[] }
     const online = new Set(this.#context.live.online)
     const watched = this.#union()
     for (const { user_id: id, online: isOnline } of users)
@@ -84,7 +84,7 @@ export class Presence implements Part {
     this.#subscribed = users
     callUntilAnswered(this.#context, 'presence.subscribe', { user_ids: [...users] }, (answer) => {
       this.#isCalling = false
-      const states = (answer?.data ?? []) as UserPresence[]
+      const states = (answer?.data ?? []) as ShownPresence[]
       this.#show(new Set(states.filter(({ online }) => online).map(({ user_id: id }) => id)))
       this.#subscribe()
     })

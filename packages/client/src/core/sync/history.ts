@@ -15,7 +15,7 @@ type HistoryCommand = Extract<Command, { readonly type: 'history' }>
 /** The outcome of reading history: the position from which on everything is in the batch. */
 export type HistoryOutcome = HistoryResult | { readonly failure: Failure }
 
-interface WaitingRead {
+interface WaitingHistoryRead {
   readonly beforeSeq: number
   readonly limit: number
   readonly done: (outcome: HistoryOutcome) => void
@@ -33,7 +33,7 @@ export class History implements Part {
   readonly #context: CoreContext
   readonly #logs: Logs
   readonly #needHead: (key: LogKey, done: () => void) => void
-  readonly #waiting = new Map<LogKey, WaitingRead[]>()
+  readonly #waiting = new Map<LogKey, WaitingHistoryRead[]>()
   readonly #commands = new Set<string>()
 
   constructor(context: CoreContext, logs: Logs, needHead: (key: LogKey, done: () => void) => void) {
@@ -115,7 +115,7 @@ export class History implements Part {
       const found = answer === undefined ? undefined : historyPageOf(key, answer)
       // A page that answers no position of the hole would be asked for again for ever.
       if (!found || found.fromSeq >= beforeSeq) {
-        this.#fail(key, failureIn(outcome))
+        this.#fail(key, historyFailure(outcome))
         return
       }
       this.#logs.fold(key, (fold) => foldHistory(fold, found, watch.altered))
@@ -148,7 +148,7 @@ export class History implements Part {
   }
 }
 
-function failureIn(outcome: CallOutcome): Failure {
+function historyFailure(outcome: CallOutcome): Failure {
   if (outcome.type === 'failure') return outcome.failure
   return outcome.type === 'lost' ? notConnected : badAnswer('message.history')
 }

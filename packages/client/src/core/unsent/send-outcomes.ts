@@ -18,7 +18,7 @@ export type SendOutcome =
 
 /** Returns what the outcome of `message.send` means for its message. */
 export function sendOutcomeOf(outcome: CallOutcome): SendOutcome {
-  const failure = refusalOf(outcome)
+  const failure = sendRefusal(outcome)
   if (outcome.type === 'answer' && !failure) {
     const [msgId] = (outcome.answer.msg_ids as number[] | undefined) ?? []
     return { type: 'stored', msgId: Number(msgId) || 0 }
@@ -43,7 +43,7 @@ export function sendBody(entry: UnsentRecord, me: number) {
 }
 
 /** Returns why the outcome is no success; undefined for one, and for no answer. */
-function refusalOf(outcome: CallOutcome): Failure | undefined {
+function sendRefusal(outcome: CallOutcome): Failure | undefined {
   if (outcome.type === 'lost') return undefined
   if (outcome.type === 'failure') return outcome.failure
   const { data, fails } = outcome.answer

@@ -24,7 +24,7 @@ export function pushTypeFaults(message: Fields, setting: Fields): string[] {
 function argumentFaults(ios: Fields): string[] {
   return ['title_loc', 'loc'].flatMap((name) => {
     const values = ios[`${name}_args`]
-    const isLost = Array.isArray(values) && values.length > 0 && isMissing(ios, `${name}_key`)
+    const isLost = Array.isArray(values) && values.length > 0 && lacksField(ios, `${name}_key`)
     return isLost ? [`message.ios.${name}_args needs message.ios.${name}_key`] : []
   })
 }
@@ -37,7 +37,7 @@ function liveActivityFaults(message: Fields, ios: Fields, setting: Fields): stri
     faults.push(
       'setting.distribution_strategy must not be corepush_only with message.ios.push_type liveactivity',
     )
-  if (isMissing(ios, 'live_activity'))
+  if (lacksField(ios, 'live_activity'))
     faults.push('message.ios.live_activity is required with message.ios.push_type liveactivity')
   const change = ios.live_activity
   if (isFields(change)) faults.push(...changeFaults(message, ios, change))
@@ -47,14 +47,14 @@ function liveActivityFaults(message: Fields, ios: Fields, setting: Fields): stri
 function changeFaults(message: Fields, ios: Fields, change: Fields): string[] {
   const { event } = change
   const faults = neededBy(event)
-    .filter((name) => isMissing(change, name))
+    .filter((name) => lacksField(change, name))
     .map((name) => `message.ios.live_activity.${name} is required with event ${String(event)}`)
   const isSilent =
-    textNames.every((name) => isMissing(message, name)) &&
-    keyNames.every((name) => isMissing(ios, name))
+    textNames.every((name) => lacksField(message, name)) &&
+    keyNames.every((name) => lacksField(ios, name))
   if (event === 'start' && isSilent)
     faults.push('message.title or message.body is required with event start')
-  if (!isMissing(change, 'dismissal_date') && (event === 'start' || event === 'update'))
+  if (!lacksField(change, 'dismissal_date') && (event === 'start' || event === 'update'))
     faults.push('message.ios.live_activity.dismissal_date needs event end')
   if (jsonBytes(change) > liveActivityBytes)
     faults.push(`message.ios.live_activity must have at most ${liveActivityBytes} bytes as JSON`)
@@ -67,7 +67,7 @@ function neededBy(event: unknown): string[] {
 }
 
 /** Tests whether a field is absent or blank. A field that could not be decoded is a fault of the schema. */
-function isMissing(fields: Fields, name: string): boolean {
+function lacksField(fields: Fields, name: string): boolean {
   if (!(name in fields)) return true
   const value = fields[name]
   return value === 0 || (typeof value === 'string' && value.trim() === '')

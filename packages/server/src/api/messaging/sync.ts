@@ -54,7 +54,7 @@ export function syncHandlers({
       const { after = '', list = false, cursor = '', have = [] } = params
       const { limit = defaultLimit, window = defaultWindow } = params
       const held = have.map(({ log, change }) => ({
-        log: conversationOf(principal.appId, log),
+        log: namedConversation(principal.appId, log),
         change: Number(change),
       }))
       const request = { after, list, cursor, have: held, limit, window }
@@ -62,7 +62,7 @@ export function syncHandlers({
       return data(toSyncPage(page, principal.userId))
     }),
     handle(readChanges, async ({ log, after_change: after, limit = 100 }, { principal }) => {
-      const conversation = conversationOf(principal.appId, log)
+      const conversation = namedConversation(principal.appId, log)
       const page = await changes.changesAfter(principal, conversation, {
         after: Number(after),
         limit,
@@ -82,12 +82,14 @@ export function syncHandlers({
     }),
     handle(readLogHistory, async (params, { principal }) => {
       const { log, before_seq: before = 0, limit = defaultLimit } = params
-      const conversation = conversationOf(principal.appId, log)
+      const conversation = namedConversation(principal.appId, log)
       const bounds = { beforeSeq: Number(before), limit, maxBytes: maxSyncBytes }
       const page = await logHistory.messagesBefore(principal, conversation, bounds)
       const answer: LogPage = {
         log: toEventConversation(conversation),
-        messages: page.messages.map((each) => toMessage(conversation, each, principal.userId)),
+        messages: page.messages.map((each) =>
+          toReaderMessage(conversation, each, principal.userId),
+        ),
         from_seq: page.fromSeq,
         before_seq: page.beforeSeq,
         hidden_msg_id: page.hiddenMessageId,
@@ -101,7 +103,7 @@ export function syncHandlers({
   ]
 }
 
-function conversationOf(
+function namedConversation(
   appId: string,
   { low_id: lowId, high_id: highId, is_group: isGroup }: Log,
 ): Conversation {
@@ -149,7 +151,7 @@ function toLogHead({ head, content }: FilledHead, userId: Int64): LogHead {
     changes:
       kind === 'changes' ? content.changes.map((each) => toLogChange(log, each, userId)) : [],
     ...(kind === 'messages' && {
-      messages: content.messages.map((each) => toMessage(log, each, userId)),
+      messages: content.messages.map((each) => toReaderMessage(log, each, userId)),
     }),
   }
 }
@@ -160,7 +162,7 @@ function toLogChange(conversation: Conversation, change: Change, userId: Int64):
     case 'stored':
     case 'edited': {
       const event = change.kind === 'stored' ? 'message.stored' : 'message.replaced'
-      return { event, change: number, data: toMessage(conversation, change.message, userId) }
+      return { event, change: number, data: toReaderMessage(conversation, change.message, userId) }
     }
     case 'recalled': {
       const { messageId, seq, senderId, isSystem, recalledBy, recalledAt } = change.tombstone
@@ -196,7 +198,7 @@ function toLogChange(conversation: Conversation, change: Change, userId: Int64):
 }
 
 /** The transaction ID is for the sender. */
-function toMessage(
+function toReaderMessage(
   conversation: Conversation,
   message: HistoryMessage,
   userId: Int64,

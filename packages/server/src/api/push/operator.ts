@@ -24,10 +24,10 @@ export function operatorPushHandlers({
 }): Handler[] {
   return [
     handle(setPushCertificate, async ({ app_id, ...params }) =>
-      data(toResource(await certificateAdmin.set(app_id, toDraft(params)))),
+      data(certificateResource(await certificateAdmin.set(app_id, toDraft(params)))),
     ),
     handle(listPushCertificates, async ({ app_id }) =>
-      data((await certificateAdmin.list(app_id)).map(toResource)),
+      data((await certificateAdmin.list(app_id)).map(certificateResource)),
     ),
     handle(removePushCertificate, ({ app_id, name }) =>
       whenDone(certificateAdmin.remove(app_id, name)),
@@ -51,12 +51,12 @@ function toDraft(params: SetParams): CertificateDraft {
     appSecret: params.app_secret ?? '',
     certificate: params.certificate ?? '',
     receiptKey: params.receipt_key ?? '',
-    options: optionsOf(params),
+    options: optionFields(params),
   }
 }
 
 /** The options that have a value; "" and [] are none. A slash at the end of an address is left out. */
-function optionsOf(params: CertificateOptions): CertificateOptions {
+function optionFields(params: CertificateOptions): CertificateOptions {
   const { send_url, auth_url } = params
   const addresses = definedOnly({
     send_url: send_url?.replace(/\/+$/, ''),
@@ -66,15 +66,15 @@ function optionsOf(params: CertificateOptions): CertificateOptions {
   return Object.fromEntries(
     Object.keys(certificateOptions)
       .map((name) => [name, given[name as keyof CertificateOptions]] as const)
-      .filter(([, value]) => value !== undefined && value !== '' && !isEmptyList(value)),
+      .filter(([, value]) => value !== undefined && value !== '' && !isListWithoutEntries(value)),
   )
 }
 
-function isEmptyList(value: unknown): boolean {
+function isListWithoutEntries(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0
 }
 
-function toResource(summary: CertificateSummary) {
+function certificateResource(summary: CertificateSummary) {
   const { stored, fingerprint, hasReceiptKey, limits, requestsReceipts, receipts } = summary
   const { options } = stored
   return {

@@ -40,7 +40,10 @@ export function profileHandlers({
     const results = await itemResults(list, {
       toEntry: ({ user_id: userId = ownId, ...changes }) => ({ userId, changes }),
       work: (updates) => profiles.updateMany(principal, updates),
-      toResult: (outcome, item) => ({ user_id: userOf(item, ownId), ...toSuccessFields(outcome) }),
+      toResult: (outcome, item) => ({
+        user_id: listedUser(item, ownId),
+        ...toSuccessFields(outcome),
+      }),
     })
     return data(results)
   }
@@ -58,7 +61,7 @@ export function profileHandlers({
   ]
 }
 
-function userOf(item: Item<ProfileEntry>, ownId: Int64): Int64 {
+function listedUser(item: Item<ProfileEntry>, ownId: Int64): Int64 {
   return 'value' in item ? (item.value.user_id ?? ownId) : rawUserId(item)
 }
 

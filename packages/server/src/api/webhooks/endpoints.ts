@@ -47,7 +47,7 @@ export function webhookHandlers(services: WebhookServices): Handler[] {
   ) => data(toChanged(await webhooks.update({ appId, endpointId }, toChange(params))))
   const remove = (appId: string, { endpoint_id: endpointId }: { endpoint_id: Int64 }) =>
     whenDone(webhooks.delete({ appId, endpointId }))
-  const list = async (appId: string) => data((await webhooks.list(appId)).map(toResource))
+  const list = async (appId: string) => data((await webhooks.list(appId)).map(endpointResource))
   const test = async (appId: string, { endpoint_id: endpointId }: { endpoint_id: Int64 }) =>
     webhookTests.test({ appId, endpointId })
   const attempts = async (
@@ -57,14 +57,14 @@ export function webhookHandlers(services: WebhookServices): Handler[] {
     const { failed = false, event_id: eventId = '', cursor, limit } = params
     const page = { cursor, limit, failed, eventId }
     const found = await webhookAttempts.list({ appId, endpointId }, page)
-    return { attempts: found.attempts.map(toAttempt), next_cursor: found.nextCursor }
+    return { attempts: found.attempts.map(attemptResource), next_cursor: found.nextCursor }
   }
   const replay = async (
     appId: string,
     { endpoint_id: endpointId, ...params }: ParamsOf<typeof replayWebhook>,
   ) => {
     const { dead = false, from, to, kinds = [], key = '' } = params
-    const request = { dead, from: optionalTime(from), to: optionalTime(to), kinds, key }
+    const request = { dead, from: timeOrNull(from), to: timeOrNull(to), kinds, key }
     const found = await webhookReplays.replay({ appId, endpointId }, request)
     return data({
       dead: found.dead,
@@ -82,10 +82,10 @@ export function webhookHandlers(services: WebhookServices): Handler[] {
     handle(listWebhooks, (_, { principal }) => list(principal.appId)),
     handle(listWebhooksByOperator, ({ app_id }) => list(app_id)),
     handle(testWebhook, async (params, { principal }) =>
-      data(withoutAnswer(toAttempt(await test(principal.appId, params)))),
+      data(withoutAnswer(attemptResource(await test(principal.appId, params)))),
     ),
     handle(testWebhookByOperator, async ({ app_id, ...params }) =>
-      data(toAttempt(await test(app_id, params))),
+      data(attemptResource(await test(app_id, params))),
     ),
     handle(listWebhookAttempts, async (params, { principal }) => {
       const page = await attempts(principal.appId, params)
@@ -116,15 +116,15 @@ function toChange(params: Omit<ParamsOf<typeof updateWebhook>, 'endpoint_id'>): 
 }
 
 /** A time in milliseconds; null: not given. */
-function optionalTime(value: Int64 | undefined): number | null {
+function timeOrNull(value: Int64 | undefined): number | null {
   return value === undefined ? null : Number(value)
 }
 
 function toChanged({ secret, ...summary }: ChangedEndpoint) {
-  return { ...toResource(summary), secret }
+  return { ...endpointResource(summary), secret }
 }
 
-function toResource({ endpoint, counts, behind, hasPreviousSecret }: EndpointSummary) {
+function endpointResource({ endpoint, counts, behind, hasPreviousSecret }: EndpointSummary) {
   return {
     endpoint_id: endpoint.endpointId,
     url: endpoint.url,
@@ -157,11 +157,11 @@ const resolvedAddress = / \([0-9a-f.:]+\)(?= is no public address)/i
  * Applications see neither bodies nor what private names lead to: their endpoints may reach addresses
  * that the application cannot.
  */
-function withoutAnswer(attempt: ReturnType<typeof toAttempt>) {
+function withoutAnswer(attempt: ReturnType<typeof attemptResource>) {
   return { ...attempt, answer: '', error: attempt.error.replace(resolvedAddress, '') }
 }
 
-function toAttempt(attempt: Attempt) {
+function attemptResource(attempt: Attempt) {
   return {
     attempt_id: attempt.attemptId,
     at: attempt.at,

@@ -30,7 +30,7 @@ export function eventLogHandlers({
 }: EventLogServices & { readonly apps: Pick<AppService, 'get'> }): Handler[] {
   const read = async (appId: string, params: ReadParams, signal: AbortSignal) => {
     const page = await eventLog.read(appId, toRequest(params), signal)
-    return data(toPage(page, eventLog.epoch))
+    return data(toEventPage(page, eventLog.epoch))
   }
   return [
     handleWaiting(readEvents, (params, { principal, signal }) =>
@@ -79,7 +79,7 @@ function toStart({ after = '', consumer }: ReadParams): LogStart {
   return after === 'now' ? { kind: 'end' } : { kind: 'cursor', cursor: after }
 }
 
-function toPage({ events, cursor, hasMore, missed }: EventLogPage, epoch: string) {
+function toEventPage({ events, cursor, hasMore, missed }: EventLogPage, epoch: string) {
   return {
     events: events.map((event) => eventBody(event, epoch)),
     cursor,

@@ -61,7 +61,7 @@ const withMadePassword = {
 }
 
 /** The parameters of a call about one user. */
-function ofUser<V extends { readonly user: Which }>({ user, ...values }: V) {
+function withUserFields<V extends { readonly user: Which }>({ user, ...values }: V) {
   return { ...values, ...user }
 }
 
@@ -111,7 +111,7 @@ export function addUserCommands(program: Command, context: CommandContext): void
       description,
       operation,
       fields: userFields,
-      params: ofUser,
+      params: withUserFields,
       text: (changed) => record(withStatus(changed)),
     })
   }
@@ -121,7 +121,7 @@ export function addUserCommands(program: Command, context: CommandContext): void
     description: 'Deletes a user for good; messages stay for the others.',
     operation: deleteUserByOperator,
     fields: userFields,
-    params: ofUser,
+    params: withUserFields,
     text: ({ user_id, deleted }, { app_id }) =>
       `User ${user_id} of ${app_id} ${deleted ? 'is deleted' : 'was deleted before'}.`,
   })
@@ -130,7 +130,7 @@ export function addUserCommands(program: Command, context: CommandContext): void
     description: 'Sets the password of a user; tokens end at once.',
     operation: resetUserPassword,
     fields: { ...userFields, password },
-    params: ofUser,
+    params: withUserFields,
     ...withMadePassword,
   })
 }

@@ -10,10 +10,10 @@ import {
 
 /** The text of a bulk statement for SQLite, which is run once per row. */
 export function sqliteBulk(statement: Bulk): BulkStatement {
-  return { sql: textOf(statement), parameters: (rows) => rows }
+  return { sql: bulkText(statement), parameters: (rows) => rows }
 }
 
-function textOf(statement: Bulk): string {
+function bulkText(statement: Bulk): string {
   if ('deleteFrom' in statement) return deleteText(statement)
   if ('set' in statement) return updateText(statement)
   return 'keys' in statement ? selectText(statement) : insertText(statement)

@@ -80,7 +80,7 @@ interface CheckpointerOptions {
 }
 
 /** A page and its head in the log. */
-export const frameBytes = 4096 + 24
+export const walFrameBytes = 4096 + 24
 const passesMax = 10
 const retryMsMax = 5_000
 
@@ -192,7 +192,7 @@ export class Checkpointer {
   #isNeeded(): boolean {
     const log = statSync(`${this.#path}-wal`, { throwIfNoEntry: false })
     this.#figures.walFileBytes = log?.size ?? 0
-    return this.#figures.walFileBytes >= this.#limits.restartFrames * frameBytes
+    return this.#figures.walFileBytes >= this.#limits.restartFrames * walFrameBytes
   }
 
   async #checkpoint(): Promise<void> {
@@ -212,12 +212,12 @@ export class Checkpointer {
   #reportHeld(frames: number): void {
     if (frames < this.#reportFrames) return
     this.#reportFrames = 2 * frames
-    this.#onHeld(frames * frameBytes)
+    this.#onHeld(frames * walFrameBytes)
   }
 
   async #isWorthAPass(): Promise<boolean> {
     const { frames } = await this.#threads.look()
-    this.#figures.walBytes = frames * frameBytes
+    this.#figures.walBytes = frames * walFrameBytes
     const hasBegunAgain = frames < this.#copied
     if (hasBegunAgain) {
       this.#copied = 0
@@ -267,6 +267,6 @@ export class Checkpointer {
 
   #note({ frames, copied }: CheckpointState): void {
     this.#copied = copied
-    this.#figures.walBytes = frames * frameBytes
+    this.#figures.walBytes = frames * walFrameBytes
   }
 }

@@ -32,7 +32,7 @@ export function compactSqlite(path: string): Compaction {
       database.exec(`pragma ${pragma}`)
     database.exec('pragma wal_checkpoint(truncate)')
     const before = statSync(path).size
-    requireRoom(folder, copies * usedBytes(database))
+    requireDiskSpace(folder, copies * usedBytes(database))
     database.exec('vacuum')
     database.exec('pragma wal_checkpoint(truncate)')
     return { before, after: statSync(path).size }
@@ -47,7 +47,7 @@ function usedBytes(database: InstanceType<typeof DatabaseSync>): number {
   return (read('page_count') - read('freelist_count')) * read('page_size')
 }
 
-function requireRoom(folder: string, needed: number): void {
+function requireDiskSpace(folder: string, needed: number): void {
   const { bavail, bsize } = statfsSync(folder)
   const free = bavail * bsize
   if (free < needed)

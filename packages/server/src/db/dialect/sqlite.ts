@@ -21,7 +21,7 @@ import {
   type CheckpointState,
   type CheckpointThreads,
   checkpointLimits,
-  frameBytes,
+  walFrameBytes,
 } from './sqlite-checkpointer.js'
 import { ReaderConnection, setsOf } from './sqlite-reader.js'
 import { seedStatistics } from './sqlite-statistics.js'
@@ -106,7 +106,7 @@ export function sqliteDialect(
   const reader = new ReaderConnection(path, readerPragmas)
   const { forceFrames } = { ...checkpointLimits, ...limits }
   // A restarted log gives the disk back what a reader has made it hold above this size.
-  const sizeLimit = `journal_size_limit = ${forceFrames * frameBytes}`
+  const sizeLimit = `journal_size_limit = ${forceFrames * walFrameBytes}`
   const writer = new ThreadConnection(path, [...writerPragmas, sizeLimit], procedures)
   const turns = new Mutex()
   const checkpoints = new Checkpointer({

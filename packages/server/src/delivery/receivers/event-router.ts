@@ -77,7 +77,7 @@ export class EventRouter {
     if (lowId === broadcastUserId) return readers.broadcastReceivers(messageId)
     if (!isGroup) {
       const other = lowId === highId ? none : sessionsOf(highId)
-      return visibleTo(joined(sessionsOf(lowId), other))
+      return visibleTo(concatSessions(sessionsOf(lowId), other))
     }
     // No member has joined after a message that is new.
     return kind === 'message.stored'
@@ -138,7 +138,7 @@ export class EventRouter {
     switch (eventDefinitions[event.kind].audience) {
       case 'group': {
         const nonMembers = userIds.filter((userId) => !readers.isMember(groupId, userId))
-        return joined(readers.members(groupId), this.#ready(nonMembers))
+        return concatSessions(readers.members(groupId), this.#ready(nonMembers))
       }
       case 'admins':
         return readers.admins(groupId)
@@ -312,7 +312,7 @@ function framesOf(run: readonly LogEvent[]): Frames {
   }
 }
 
-function joined(a: readonly Session[], b: readonly Session[]): readonly Session[] {
+function concatSessions(a: readonly Session[], b: readonly Session[]): readonly Session[] {
   if (b.length === 0) return a
   return a.length === 0 ? b : [...a, ...b]
 }

@@ -75,7 +75,7 @@ export class LoggedEvents {
    * their texts.
    */
   toStored({ kind, payload }: Pick<LoggedEvent, 'kind' | 'payload'>): string {
-    if (!isOfMessage(kind)) return stringifyJson(payload)
+    if (!isMessageKind(kind)) return stringifyJson(payload)
     const { actor_id = 0, user_ids = [], conversation, msg_id, seq } = payload
     return stringifyJson({ actor_id, user_ids, conversation, msg_id, seq })
   }
@@ -90,7 +90,7 @@ export class LoggedEvents {
     stored: string,
   ): Promise<LoggedEvent['payload'] | null> {
     const payload = JSON.parse(stored) as LoggedEvent['payload']
-    if (!isOfMessage(kind)) return payload
+    if (!isMessageKind(kind)) return payload
     const edit = { kind: 'message.replaced', appId, payload } as unknown as RecordedEdit
     const event = await this.messages.readEdit(edit)
     if (event.kind === 'change.skipped') return null
@@ -105,6 +105,6 @@ function logOf(key: string, [first, second]: readonly string[]): LogPattern {
   return { lowId: BigInt(first), highId: BigInt(second ?? first), isGroup: key.startsWith('g:') }
 }
 
-function isOfMessage(kind: LoggedEvent['kind']): boolean {
+function isMessageKind(kind: LoggedEvent['kind']): boolean {
   return kind === 'message.stored' || isEdit(kind as EventKind)
 }

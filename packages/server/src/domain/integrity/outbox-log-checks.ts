@@ -97,7 +97,7 @@ async function rangeFaults(db: Queryable, rows: readonly CheckedRow[]): Promise<
       rangeLog(range),
     )
     for (const [index, { position, range }] of chunk.entries()) {
-      const detail = faultOf(range, logs.get(index))
+      const detail = rangeFault(range, logs.get(index))
       if (detail !== null) faults.push(fault(range.conversation, position, detail))
     }
   }
@@ -113,7 +113,7 @@ function rangeLog({ conversation, firstId, firstChange }: MessageRange): RawBuil
     from conversations c where ${isOf('c', conversation)}`
 }
 
-function faultOf(range: MessageRange, log: RangeLog | undefined): string | null {
+function rangeFault(range: MessageRange, log: RangeLog | undefined): string | null {
   if (!log) return 'names messages of a conversation that is not there'
   const { firstSeq, firstChange, count } = range
   const last = { seq: firstSeq + count - 1, change: firstChange + count - 1 }

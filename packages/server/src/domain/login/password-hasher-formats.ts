@@ -38,7 +38,7 @@ export function parsePasswordHash(text: string): PasswordHash | null {
 
 function parseScrypt(text: string): PasswordHash | null {
   const [, ln, r, p, salt, hash] = scryptForm.exec(text) ?? []
-  const [saltBytes, hashBytes] = [bytesOf(salt), bytesOf(hash)]
+  const [saltBytes, hashBytes] = [base64Bytes(salt), base64Bytes(hash)]
   if (!saltBytes || !hashBytes) return null
   return {
     kind: 'scrypt',
@@ -52,12 +52,12 @@ function parseScrypt(text: string): PasswordHash | null {
 
 function parseArgon2(text: string): PasswordHash | null {
   const [, kind, version = '16', memory, passes, lanes, salt, hash] = argon2Form.exec(text) ?? []
-  const [saltBytes, hashBytes] = [bytesOf(salt), bytesOf(hash)]
+  const [saltBytes, hashBytes] = [base64Bytes(salt), base64Bytes(hash)]
   if (
     !saltBytes ||
     !hashBytes ||
-    !isWithin(saltBytes.length, 8, 48) ||
-    !isWithin(hashBytes.length, 10, 64)
+    !isIntegerWithin(saltBytes.length, 8, 48) ||
+    !isIntegerWithin(hashBytes.length, 10, 64)
   )
     return null
   return {
@@ -70,7 +70,7 @@ function parseArgon2(text: string): PasswordHash | null {
 }
 
 /** base64 without padding; null for a text that no encoder writes. */
-function bytesOf(text: string | undefined): Buffer | null {
+function base64Bytes(text: string | undefined): Buffer | null {
   if (text === undefined) return null
   const bytes = Buffer.from(text, 'base64')
   return bytes.toString('base64').replace(/=+$/, '') === text ? bytes : null
@@ -101,7 +101,7 @@ export function importViolation(text: string): string | null {
 function excess(hash: PasswordHash): string | null {
   switch (hash.kind) {
     case 'bcrypt':
-      return isWithin(hash.cost, 4, maxBcryptCost)
+      return isIntegerWithin(hash.cost, 4, maxBcryptCost)
         ? null
         : `a bcrypt cost from 4 to ${maxBcryptCost}`
     case 'scrypt':
@@ -122,7 +122,7 @@ function scryptExcess({
   if (n < 2 || r < 1 || bytes > maxScryptBytes) return 'scrypt parameters that need at most 64 MiB'
   if (p < 1 || p > maxLanes || bytes * p > maxScryptLaneBytes)
     return `a scrypt p from 1 to ${maxLanes} that needs at most 256 MiB in all`
-  return isWithin(salt.length, 8, 64) && isWithin(hash.length, 16, 64)
+  return isIntegerWithin(salt.length, 8, 64) && isIntegerWithin(hash.length, 16, 64)
     ? null
     : 'a scrypt salt of 8 to 64 and a hash of 16 to 64 bytes'
 }
@@ -134,10 +134,10 @@ function argon2Excess({
   lanes,
 }: Extract<PasswordHash, { version: number }>): string | null {
   if (version !== 16 && version !== 19) return 'argon2 version 16 or 19'
-  if (!isWithin(lanes, 1, maxLanes)) return `an argon2 p from 1 to ${maxLanes}`
-  if (!isWithin(memoryKiB, 8 * lanes, maxArgon2KiB))
+  if (!isIntegerWithin(lanes, 1, maxLanes)) return `an argon2 p from 1 to ${maxLanes}`
+  if (!isIntegerWithin(memoryKiB, 8 * lanes, maxArgon2KiB))
     return 'an argon2 m of at least 8 for each lane and at most 256 MiB'
-  return isWithin(passes, 1, maxArgon2WorkKiB / memoryKiB)
+  return isIntegerWithin(passes, 1, maxArgon2WorkKiB / memoryKiB)
     ? null
     : 'an argon2 t of at least 1 that, times m, is at most 1 GiB'
 }
@@ -159,6 +159,6 @@ export function scryptBytes({ n, r }: { readonly n: number; readonly r: number }
   return 128 * n * r
 }
 
-function isWithin(value: number, min: number, max: number): boolean {
+function isIntegerWithin(value: number, min: number, max: number): boolean {
   return value >= min && value <= max
 }

@@ -31,16 +31,16 @@ export class OnlineUsers implements Pick<OnlineListener, 'wentOnline' | 'wentOff
 
   isShown({ appId, userId }: UserKey): boolean {
     if (this.options.sessions.isOnline(appId, userId)) return true
-    const left = this.#left.get(nameOf(appId, userId))
+    const left = this.#left.get(userKeyText(appId, userId))
     return left !== undefined && this.options.now() < left.at + graceMs
   }
 
   wentOnline(appId: string, userId: Int64): void {
-    this.#left.delete(nameOf(appId, userId))
+    this.#left.delete(userKeyText(appId, userId))
   }
 
   wentOffline(appId: string, userId: Int64): void {
-    const name = nameOf(appId, userId)
+    const name = userKeyText(appId, userId)
     this.#left.delete(name)
     this.#left.set(name, { appId, userId, at: this.options.now() })
   }
@@ -58,6 +58,6 @@ export class OnlineUsers implements Pick<OnlineListener, 'wentOnline' | 'wentOff
 }
 
 /** Names a user in maps. */
-export function nameOf(appId: string, userId: Int64): string {
+export function userKeyText(appId: string, userId: Int64): string {
   return `${appId}/${userId}`
 }

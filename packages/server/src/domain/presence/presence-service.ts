@@ -82,7 +82,7 @@ export class PresenceService implements OnlineListener {
     try {
       const contacts = await this.#lookAt(list.follower, users)
       for (const each of users) if (!contacts.has(each)) this.#subscriptions.remove(list, each)
-      requireRoom(list.follower)
+      requireFreeEntries(list.follower)
       this.#takeChanges(list, [...list.sent.keys()])
       return users.map((each) => ({
         user_id: each,
@@ -133,7 +133,7 @@ export class PresenceService implements OnlineListener {
 
   #end(list: PresenceList): void {
     this.#changed.delete(list)
-    if (isCurrent(list)) this.#subscriptions.delete(list.session)
+    if (isNewestList(list)) this.#subscriptions.delete(list.session)
   }
 
   /**
@@ -231,7 +231,7 @@ export class PresenceService implements OnlineListener {
   }
 
   #send(list: PresenceList): void {
-    if (!isCurrent(list)) return
+    if (!isNewestList(list)) return
     const { session, changed, sent } = list
     const before = new Map([...changed].map((userId) => [userId, sent.get(userId)]))
     const users = this.#takeChanges(list, [...changed]).filter(
@@ -264,12 +264,12 @@ export class PresenceService implements OnlineListener {
 }
 
 /** False: the session has ended or has a later list. */
-function isCurrent(list: PresenceList): boolean {
+function isNewestList(list: PresenceList): boolean {
   return list.follower.lists.get(list.session) === list
 }
 
 /** @throws AppError too_many_requests */
-function requireRoom({ followed }: Follower): void {
+function requireFreeEntries({ followed }: Follower): void {
   let known = 0
   for (const { lookedAt } of followed.values()) if (lookedAt > 0) known++
   if (known > maxPresenceUsers) {

@@ -39,7 +39,7 @@ export class AccountService {
   /** @throws AppError user_not_found, user_deleted */
   async get(appId: string, userId: Int64): Promise<User> {
     const { database, store } = this.options
-    return present(await database.read((db) => store.find(db, appId, userId)))
+    return requirePresent(await database.read((db) => store.find(db, appId, userId)))
   }
 
   /** Returns the state of a user, at most a second old; null when the user never existed. */
@@ -57,7 +57,7 @@ export class AccountService {
    * @throws AppError user_not_found, user_deleted
    */
   requireUser(appId: string, userId: Int64): MaybePromise<void> {
-    return thenMaybe(this.findState(appId, userId), (state) => void present(state))
+    return thenMaybe(this.findState(appId, userId), (state) => void requirePresent(state))
   }
 
   /**
@@ -66,7 +66,7 @@ export class AccountService {
    * @throws AppError user_not_found, user_deleted
    */
   async lockKeyShare(tx: Tx, appId: string, userId: Int64): Promise<User> {
-    return present(await this.options.store.lockKeyShare(tx, appId, userId))
+    return requirePresent(await this.options.store.lockKeyShare(tx, appId, userId))
   }
 
   /**
@@ -75,7 +75,7 @@ export class AccountService {
    */
   async lockForUpdate(tx: Tx, appId: string, userId: Int64): Promise<User> {
     const [user = null] = await this.options.store.lockForUpdate(tx, appId, [userId])
-    return present(user)
+    return requirePresent(user)
   }
 
   /**
@@ -148,7 +148,7 @@ export class AccountService {
 }
 
 /** @throws AppError user_not_found, user_deleted */
-function present<T extends { readonly isDeleted: boolean }>(user: T | null): T {
+function requirePresent<T extends { readonly isDeleted: boolean }>(user: T | null): T {
   if (!user) throw new AppError('user_not_found')
   if (user.isDeleted) throw new AppError('user_deleted')
   return user

@@ -1,5 +1,5 @@
 import type { AppError } from '@hermod/protocol'
-import { findMembers, JsonLimitError, parseJson, stringifyJson } from '../../lib/json.js'
+import { findJsonMembers, JsonLimitError, parseJson, stringifyJson } from '../../lib/json.js'
 import { compacted } from '../../lib/system/retained-bytes.js'
 import { parseArrived } from '../../pipeline/arrived-json.js'
 import { bodyCost } from '../../pipeline/call-cost.js'
@@ -41,12 +41,12 @@ export function readFrame(bytes: Buffer, isBinary: boolean): ClientFrame {
   const text = bytes.toString()
   let id = unknownId
   try {
-    const members = findMembers(text, memberNames)
+    const members = findJsonMembers(text, memberNames)
     if (members === null) return noObject
     const given = shortValue(members.get('id'))
-    if (isId(given)) id = stringifyJson(given)
+    if (isFrameId(given)) id = stringifyJson(given)
     const op = shortValue(members.get('op'))
-    if (isAbsent(given) && isAbsent(op)) {
+    if (isUnset(given) && isUnset(op)) {
       // A longer one would have to be paid before, and asks for nothing.
       if (bodyCost(bytes.length) === 0) parseJson(text)
       return idle
@@ -72,7 +72,7 @@ export function readFrame(bytes: Buffer, isBinary: boolean): ClientFrame {
  */
 export function dataOf({ bytes }: Pick<ReceivedCall, 'bytes'>): Readonly<Record<string, unknown>> {
   const { data } = parseArrived(bytes.toString(), 'the frame') as { readonly data?: unknown }
-  if (isAbsent(data)) return {}
+  if (isUnset(data)) return {}
   if (typeof data !== 'object' || Array.isArray(data)) throw invalid(['data must be an object'])
   return data as Record<string, unknown>
 }
@@ -85,13 +85,13 @@ function shortValue(text: string | undefined): unknown {
   return text === undefined || text.length > maxNameText ? text : parseJson(text)
 }
 
-function isId(id: unknown): boolean {
+function isFrameId(id: unknown): boolean {
   if (typeof id === 'bigint') return true
   if (typeof id === 'number') return Number.isSafeInteger(id)
   return typeof id === 'string' && id.length <= maxNameLength
 }
 
-function isAbsent(value: unknown): value is null | undefined {
+function isUnset(value: unknown): value is null | undefined {
   return value === undefined || value === null
 }
 

@@ -84,7 +84,7 @@ class FormReader {
   #begin(part: FilePart): void {
     // The parser reports the same error.
     part.bytes.on('error', () => {})
-    const error = this.#file ? invalidForm('it has more than one file') : problemOf(part)
+    const error = this.#file ? invalidForm('it has more than one file') : partError(part)
     if (error) this.#fail(error)
     else this.#open(part)
   }
@@ -143,7 +143,7 @@ function createParser(contentType = ''): BusboyInstance {
   }
 }
 
-function problemOf({ name, fileName = '' }: FilePart): AppError | null {
+function partError({ name, fileName = '' }: FilePart): AppError | null {
   if (name !== fileField) return new AppError('file_missing')
   const isName = fileName.length <= maxNameLength && !notInNames.test(fileName)
   return isName ? null : new AppError('file_name_invalid')

@@ -54,7 +54,7 @@ export class SystemNames {
       const results = await Promise.allSettled([resolver.resolve6(name), resolver.resolve4(name)])
       const found = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
       if (found.length > 0) return found
-      failure ??= results.map(failureOf).find((error) => error !== null) ?? null
+      failure ??= results.map(rejectionOf).find((error) => error !== null) ?? null
     }
     if (failure !== null) throw failure
     return []
@@ -106,7 +106,7 @@ export function candidates(name: string, { search, dots }: SearchRules): readonl
 }
 
 /** Returns the failure of a query; null when there is no such name, or no address of the kind. */
-function failureOf(result: PromiseSettledResult<unknown>): unknown {
+function rejectionOf(result: PromiseSettledResult<unknown>): unknown {
   if (result.status === 'fulfilled') return null
   return ['ENOTFOUND', 'ENODATA'].includes(result.reason.code) ? null : result.reason
 }

@@ -18,7 +18,7 @@ export function secretFault(text: string, format: 'standard' | 'callback'): stri
       ? `must have at least ${minPlainLength} printable ASCII characters without spaces`
       : null
   const { min, max } = secretBytes
-  const key = keyOf(text)
+  const key = signingKey(text)
   return key === null || key.length < min || key.length > max
     ? `must be ${prefix} and the base64 of ${min} to ${max} bytes`
     : null
@@ -42,7 +42,7 @@ export function signatureHeaders(
   secrets: readonly string[],
 ): Readonly<Record<string, string>> {
   const signatures = secrets.map((secret) => {
-    const key = keyOf(secret)
+    const key = signingKey(secret)
     if (key === null) throw new Error('the secret of an endpoint is not one')
     const mac = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`)
     return `v1,${mac.digest('base64')}`
@@ -54,7 +54,7 @@ export function signatureHeaders(
   }
 }
 
-function keyOf(secret: string): Buffer | null {
+function signingKey(secret: string): Buffer | null {
   const text = secret.startsWith(prefix) ? secret.slice(prefix.length) : ''
   const key = Buffer.from(text, 'base64')
   // Receivers may refuse what Node accepts, such as a text without padding.

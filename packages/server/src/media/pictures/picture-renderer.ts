@@ -38,13 +38,13 @@ export class PictureRenderer implements ImageRenderer {
   ): Promise<RenderedImage> {
     const answer = await this.#enqueue(source, options, turn)
     if ('rendered' in answer) return answer.rendered
-    throw failureOf(answer)
+    throw pictureError(answer)
   }
 
   async withoutMetadata(source: MediaSource, turn: MediaTurn): Promise<CleanImage | null> {
     const answer = await this.#enqueue(source, null, turn)
     if ('clean' in answer) return answer.clean
-    throw failureOf(answer)
+    throw pictureError(answer)
   }
 
   async stop(): Promise<void> {
@@ -135,7 +135,7 @@ async function watched(
   }
 }
 
-function failureOf(answer: PictureAnswer): MediaError {
+function pictureError(answer: PictureAnswer): MediaError {
   if ('reason' in answer) return new MediaError(answer.reason, answer.message)
   throw new Error('the process did other work than it was given')
 }

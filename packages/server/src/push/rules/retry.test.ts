@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { PushOutcome, QuotaScope } from '../outcomes.js'
 import {
-  type TriedDelivery,
+  type RetryInputs,
   certificatePauses,
   devicePauseEnd,
   isStillHeldBack,
@@ -18,7 +18,7 @@ const heldBack: PushOutcome = { ...reason, kind: 'held_back', retryAfterMs: 5_00
 const cut: PushOutcome = { ...reason, kind: 'network', mayBeDelivered: true }
 
 /** After so many of the same in a row. */
-function delays(outcome: PushOutcome, changes: Partial<TriedDelivery> = {}): (number | null)[] {
+function delays(outcome: PushOutcome, changes: Partial<RetryInputs> = {}): (number | null)[] {
   return [1, 2, 3, 4, 5, 12].map((times) =>
     nextTryAt(outcome, {
       channel: 'vendor_h',

@@ -36,7 +36,7 @@ export function isStillHeldBack({ waits }: Tries, { kind }: PushOutcome): boolea
   return kind === 'held_back' && waits > 0
 }
 
-export interface TriedDelivery {
+export interface RetryInputs {
   readonly channel: VendorChannel
   /** Includes the last try. */
   readonly tries: Tries
@@ -65,7 +65,7 @@ const spreadShare = 0.25
  *
  * @returns milliseconds since 1970, at most the expiry for a delay; null: never
  */
-export function nextTryAt(outcome: PushOutcome, attempt: TriedDelivery): number | null {
+export function nextTryAt(outcome: PushOutcome, attempt: RetryInputs): number | null {
   const delayMs = pushRetryDelayMs(outcome, attempt)
   if (delayMs === null) return null
   const at = attempt.now + delayMs
@@ -80,7 +80,7 @@ function askedPauseMs({ retryAfterMs }: { readonly retryAfterMs: number | null }
   return retryAfterMs !== null && retryAfterMs >= leastAskedMs ? retryAfterMs : null
 }
 
-function pushRetryDelayMs(outcome: PushOutcome, attempt: TriedDelivery): number | null {
+function pushRetryDelayMs(outcome: PushOutcome, attempt: RetryInputs): number | null {
   const { channel, random, tries } = attempt
   switch (outcome.kind) {
     case 'throttled': {

@@ -4,7 +4,7 @@ import {
   type EventPosition,
   type FailedAttempt,
   forced,
-  joined,
+  joinedAttempt,
   maxWaiting,
   replayed,
   rowsForReplay,
@@ -285,16 +285,16 @@ export class EndpointQueue {
       // Later events of a key that a replay has blocked wait in the database; these come before them.
       const isBlocked = ({ key }: LoggedEvent) => this.#queues.isBlocked(key)
       this.#queues.putBack(events.filter((event) => !isBlocked(event)))
-      return this.#keepWaiting(events.filter(isBlocked), joined)
+      return this.#keepWaiting(events.filter(isBlocked), joinedAttempt)
     }
-    const attempt = this.#failedAttempt(result, joined)
+    const attempt = this.#failedAttempt(result, joinedAttempt)
     this.options.sent(sent, attempt.nextAt)
     const isFirst = ({ key }: LoggedEvent, index: number) =>
       events.findIndex((event) => event.key === key) === index
     await this.#keepWaiting(events.filter(isFirst), attempt)
     await this.#keepWaiting(
       events.filter((event, index) => !isFirst(event, index)),
-      joined,
+      joinedAttempt,
     )
   }
 
@@ -422,7 +422,7 @@ export class EndpointQueue {
     this.#isJoining = true
     const events = this.#queues.takeJoining(Math.min(lowWater, this.#room))
     try {
-      await this.#keepWaiting(events, joined)
+      await this.#keepWaiting(events, joinedAttempt)
     } catch (error) {
       if (!this.#isStopped) this.#pause(error)
       return

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import type { CompiledQuery, QueryResult } from '../../kysely.js'
 import { rowMaker } from '../../rows.js'
 import type { RemoteConnection } from '../dialect.js'
-import { type RoundTripResult, type RoundTripStatement, sendTogether } from './round-trip.js'
+import { type RoundTripResult, type RoundTripStatement, sendInOneRoundTrip } from './round-trip.js'
 
 interface WaitingStatement extends RoundTripStatement {
   resolve(result: RoundTripResult): void
@@ -121,7 +121,7 @@ export class PostgresConnection implements RemoteConnection {
     this.#joinsCommit = false
     this.#waiting = []
     try {
-      const results = await sendTogether(this.client, [...before, ...waiting, ...after])
+      const results = await sendInOneRoundTrip(this.client, [...before, ...waiting, ...after])
       this.#isCommitted = after.length > 0
       for (const [index, { resolve }] of waiting.entries())
         resolve(results[before.length + index] as RoundTripResult)

@@ -7,7 +7,7 @@ import { watchedClients } from './client.js'
 import { ConnectionError, PostgresConnection } from './connection.js'
 import { ConnectionCheck } from './connection-check.js'
 import type { ReadQuery, ReadRows } from './reads.js'
-import { type RoundTripResult, sendTogether } from './round-trip.js'
+import { type RoundTripResult, sendInOneRoundTrip } from './round-trip.js'
 import type { ConnectionWatch } from './watch.js'
 
 const int8Oid = 20
@@ -161,7 +161,7 @@ export class LazyPool {
   async rows(query: ReadQuery): Promise<ReadRows> {
     const client = await this.acquire()
     try {
-      const [result] = await sendTogether(client, [query])
+      const [result] = await sendInOneRoundTrip(client, [query])
       client.release()
       return result as RoundTripResult
     } catch (error) {

@@ -54,7 +54,7 @@ const preparedOn = new WeakMap<pg.Connection, Map<string, PreparedStatement>>()
  * @returns the result of each
  * @throws the driver's error
  */
-export function sendTogether(
+export function sendInOneRoundTrip(
   client: pg.ClientBase,
   statements: readonly RoundTripStatement[],
 ): Promise<readonly RoundTripResult[]> {
@@ -191,13 +191,13 @@ class RoundTrip implements pg.Submittable {
 function preparedStatement(connection: pg.Connection, sql: string): PreparedStatement {
   const known = preparedOn.get(connection) ?? new Map<string, PreparedStatement>()
   preparedOn.set(connection, known)
-  const prepared = known.get(sql) ?? { name: known.size < maxPrepared ? nameOf(sql) : '' }
+  const prepared = known.get(sql) ?? { name: known.size < maxPrepared ? statementName(sql) : '' }
   if (prepared.name !== '') known.set(sql, prepared)
   return prepared
 }
 
 /** A name that no other statement has, on whatever connection of PostgreSQL it is used. */
-function nameOf(sql: string): string {
+function statementName(sql: string): string {
   return createHash('sha1').update(sql).digest('base64url')
 }
 

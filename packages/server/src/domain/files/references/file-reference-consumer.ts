@@ -36,7 +36,9 @@ export class FileReferenceConsumer implements Consumer {
       if (event.kind === 'group.destroyed')
         referrers.push(...(await this.references.sharedIn(appId, event.payload.group_id)))
       if (event.kind === 'message.expired')
-        referrers.push(...(await this.references.messagesUpTo(appId, messageOf(event.payload))))
+        referrers.push(
+          ...(await this.references.messagesUpTo(appId, referringMessage(event.payload))),
+        )
     }
     await this.references.refresh(appId, distinctReferrers(referrers))
   }
@@ -50,9 +52,9 @@ export class FileReferenceConsumer implements Consumer {
 function referrersOf({ kind, payload }: DeliveredEvent): FileReferrer[] {
   switch (kind) {
     case 'message.stored':
-      return mayReferToFiles(payload.attachment) ? [messageOf(payload)] : []
+      return mayReferToFiles(payload.attachment) ? [referringMessage(payload)] : []
     case 'message.recalled':
-      return [messageOf(payload)]
+      return [referringMessage(payload)]
     case 'user.info_updated':
       return payload.properties.includes('avatar') ? payload.user_ids.map(userAvatarReferrer) : []
     case 'user.removed':
@@ -71,7 +73,7 @@ function referrersOf({ kind, payload }: DeliveredEvent): FileReferrer[] {
   }
 }
 
-function messageOf({
+function referringMessage({
   conversation: { low_id, high_id },
   msg_id,
 }:

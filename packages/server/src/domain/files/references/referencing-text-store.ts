@@ -160,9 +160,9 @@ export class ReferencingTextStore {
       kind === fileReferenceKind.userAvatar && lowId === systemUserId
     return [
       ...messages.map(ofMessage),
-      ...users.map(ofUser),
+      ...users.map(userReferences),
       ...(referrers.some(isSystem) ? [await ofSystem(db, appId)] : []),
-      ...groups.map(ofGroup),
+      ...groups.map(groupReferences),
       ...sharedFiles.map(ofSharedFile),
     ]
   }
@@ -181,11 +181,11 @@ export class ReferencingTextStore {
     if (kind === fileReferenceKind.message)
       return (await this.#messages.all(db, place)).map(ofMessage)
     if (kind === fileReferenceKind.userAvatar) {
-      const users = (await this.#users.all(db, place)).map(ofUser)
+      const users = (await this.#users.all(db, place)).map(userReferences)
       return after === null ? [await ofSystem(db, appId), ...users] : users
     }
     if (kind === fileReferenceKind.groupAvatar)
-      return (await this.#groups.all(db, place)).map(ofGroup)
+      return (await this.#groups.all(db, place)).map(groupReferences)
     return (await this.#sharedFiles.all(db, place)).map(ofSharedFile)
   }
 }
@@ -197,7 +197,7 @@ function ofMessage({ lowId, highId, msgId, attachment }: AttachmentRow): Referen
   return { referrer: messageReferrer(lowId, highId, msgId), text: attachment }
 }
 
-function ofUser({ userId, avatar }: UserAvatarRow): ReferencingText {
+function userReferences({ userId, avatar }: UserAvatarRow): ReferencingText {
   return { referrer: userAvatarReferrer(userId), text: avatar }
 }
 
@@ -206,7 +206,7 @@ async function ofSystem(db: Queryable, appId: string): Promise<ReferencingText> 
   return { referrer: userAvatarReferrer(systemUserId), text }
 }
 
-function ofGroup({ groupId, avatar, status }: GroupAvatarRow): ReferencingText {
+function groupReferences({ groupId, avatar, status }: GroupAvatarRow): ReferencingText {
   return { referrer: groupAvatarReferrer(groupId), text: isPresent(status) ? avatar : '' }
 }
 

@@ -30,11 +30,11 @@ export function pictureForm({
   height = 0,
 }: WantedPicture): PictureForm {
   const isCover = type === imageType.cover
-  const side = stepOf(Math.max(width, height) || defaultSize)
+  const side = sizeStep(Math.max(width, height) || defaultSize)
   const name = `${isCover ? 'cover' : 'thumbnail'}-${side}x${side}`
   return { width: side, height: side, fit: isCover ? 'cover' : 'inside', name }
 }
 
-function stepOf(pixels: number): number {
+function sizeStep(pixels: number): number {
   return steps.find((step) => step >= pixels) ?? largest
 }

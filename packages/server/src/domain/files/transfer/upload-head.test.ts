@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
-import { headOf } from './upload-head.js'
+import { firstBytesOf } from './upload-head.js'
 
 const bodies: [string, string[]][] = [
   ['nothing', []],
@@ -19,16 +19,16 @@ describe('the head of a body', () => {
       chunks.map((chunk) => Buffer.from(chunk)),
       { objectMode: false },
     )
-    expect(await headOf(body)).toEqual(whole.subarray(0, 4_100))
+    expect(await firstBytesOf(body)).toEqual(whole.subarray(0, 4_100))
     if (whole.length > 0) expect(await buffer(body)).toEqual(whole)
     else expect(body.readableEnded).toBe(true)
   })
 
   it('of a body that fails is what it fails with, also before anybody asks', async () => {
     const failing = new Readable({ read() {} })
-    const asked = headOf(failing)
+    const asked = firstBytesOf(failing)
     failing.destroy(new Error('cut'))
     await expect(asked).rejects.toThrow('cut')
-    await expect(headOf(failing)).rejects.toThrow()
+    await expect(firstBytesOf(failing)).rejects.toThrow()
   })
 })

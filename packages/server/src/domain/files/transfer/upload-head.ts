@@ -6,7 +6,7 @@ import { headBytes } from '../../../media/media.js'
  * @returns fewer only for a shorter body; none for an empty one
  * @throws the error of a body that fails before
  */
-export function headOf(body: Readable): Promise<Buffer> {
+export function firstBytesOf(body: Readable): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const settle = (end: () => void) => {
       body.off('readable', look).off('end', empty).off('error', fail).off('close', cut)

@@ -14,7 +14,7 @@ import type { FileQuota } from '../file-quota.js'
 import type { FileStore } from '../file-store.js'
 import type { FileTicket } from '../tickets/file-tickets.js'
 import type { FileWriter } from './file-writer.js'
-import { headOf } from './upload-head.js'
+import { firstBytesOf } from './upload-head.js'
 
 interface UploadServiceOptions {
   readonly database: Database
@@ -211,7 +211,7 @@ export class UploadService {
    */
   async #typeOfHead(ticket: FileTicket, body: Readable): Promise<DetectedType> {
     try {
-      const head = await headOf(body)
+      const head = await firstBytesOf(body)
       if (head.length === 0) throw new AppError('file_missing', 'it is empty')
       const type = await this.options.detectType(head)
       if (type.contentType !== unknownType) this.#requireKind(ticket, type)

@@ -33,7 +33,7 @@ export class GroupEvents {
     ...events: readonly AppendedEvent[]
   ): void {
     for (const event of events) {
-      const version = this.#take(tx, group, isCounted(event, group.type))
+      const version = this.#take(tx, group, isCountedEvent(event, group.type))
       const payload = { ...event.payload, version }
       this.options.outbox.append(tx, { ...event, payload } as AppendedEvent)
     }
@@ -60,7 +60,7 @@ export class GroupEvents {
   }
 }
 
-function isCounted({ kind }: AppendedEvent, type: number): boolean {
+function isCountedEvent({ kind }: AppendedEvent, type: number): boolean {
   const { raisesVersion } = eventDefinitions[kind as KindWith<{ raisesVersion: string }>]
   return (
     raisesVersion === 'always' ||

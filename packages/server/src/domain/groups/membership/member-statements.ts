@@ -4,7 +4,7 @@ import { rowOf } from '../../../db/rows.js'
 import type { MemberKey } from '../core/group-model.js'
 
 const memberKey = { app_id: 'text', group_id: 'bigint', user_id: 'bigint' } as const
-/** A row of {@link findMembers} and {@link deleteMembers}. */
+/** A row of {@link findGroupMembers} and {@link deleteMembers}. */
 export const memberKeyRow = rowOf(memberKey, ({ appId, groupId, userId }: MemberKey) => ({
   app_id: appId,
   group_id: groupId,
@@ -12,7 +12,7 @@ export const memberKeyRow = rowOf(memberKey, ({ appId, groupId, userId }: Member
 }))
 
 /** Selects those of the users who are members. */
-export const findMembers: BulkSelect = {
+export const findGroupMembers: BulkSelect = {
   table: 'group_members',
   keys: memberKey,
   columns:
@@ -58,7 +58,7 @@ export function countGroups(counted: CountedMemberships): BulkSelect {
   return {
     table: 'users',
     keys: { app_id: 'text', user_id: 'bigint' },
-    columns: `t.user_id, (select count(*) from group_members m where ${isCounted(counted)}
+    columns: `t.user_id, (select count(*) from group_members m where ${countedCondition(counted)}
       and (select g.status from groups g where g.app_id = m.app_id and g.group_id = m.group_id) = ${groupStatus.normal}) as groups`,
   }
 }
@@ -72,10 +72,10 @@ export function countFewGroups(counted: CountedMemberships, limit: number): Bulk
     table: 'users',
     keys: { app_id: 'text', user_id: 'bigint' },
     columns: `t.user_id, (select count(*) from (select 1 from group_members m
-      where ${isCounted(counted)} limit ${Number(limit)}) few) as few`,
+      where ${countedCondition(counted)} limit ${Number(limit)}) few) as few`,
   }
 }
 
-function isCounted(counted: CountedMemberships): string {
+function countedCondition(counted: CountedMemberships): string {
   return `m.app_id = t.app_id and m.user_id = t.user_id${counted === 'added' ? ' and m.is_added = 1' : ''}`
 }

@@ -13,7 +13,7 @@ import {
   countFewGroups,
   countGroups,
   deleteMembers,
-  findMembers,
+  findGroupMembers,
   updateMembers,
 } from './member-statements.js'
 
@@ -65,7 +65,7 @@ export class MemberStore {
     group: GroupKey,
     userIds: readonly Int64[],
   ): Promise<Map<Int64, Member>> {
-    const rows = await this.#database.bulk<MemberRow>(db, findMembers, keysIn(group, userIds))
+    const rows = await this.#database.bulk<MemberRow>(db, findGroupMembers, keysIn(group, userIds))
     return new Map(rows.map((row) => [row.user_id, toMember(row)]))
   }
 
@@ -78,7 +78,7 @@ export class MemberStore {
   ): Promise<Map<Int64, Member>> {
     const rows = await this.#database.bulk<MemberRow & { group_id: Int64 }>(
       db,
-      findMembers,
+      findGroupMembers,
       groupIds.map((groupId) => [appId, groupId, userId]),
     )
     return new Map(rows.map((row) => [row.group_id, toMember(row)]))

@@ -42,7 +42,7 @@ interface GroupPins {
 /** Data that a group keeps about former members. */
 type Removals = ReadonlyMap<Int64, Removal>
 
-interface Newcomers {
+interface Additions {
   readonly former: Removals
   readonly end: ConversationEnd
   readonly isAdded: boolean
@@ -171,7 +171,7 @@ export class MembershipService {
     tx: Tx,
     { group, caller, now }: LockedGroupContext,
     userIds: readonly Int64[],
-    { former, end, isAdded }: Newcomers,
+    { former, end, isAdded }: Additions,
   ): Promise<void> {
     const { groups, members, conversations, removals, admissions, events } = this.options
     if (userIds.length === 0) return

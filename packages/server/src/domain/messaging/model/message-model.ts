@@ -116,11 +116,11 @@ export const rowValue = {
     isSystem: row[at.is_system] as number,
     sentAt: row[at.sent_at] as number,
     editedAt: 0,
-    transactionId: textOf(row[at.transaction_id] as Int64 | null),
+    transactionId: transactionText(row[at.transaction_id] as Int64 | null),
   }),
 } as const
 
-function textOf(transactionId: Int64 | null): string | null {
+function transactionText(transactionId: Int64 | null): string | null {
   return transactionId === null ? null : String(transactionId)
 }
 

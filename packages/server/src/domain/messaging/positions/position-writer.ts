@@ -77,7 +77,7 @@ export class PositionWriter {
   constructor(private readonly options: PositionWriterOptions) {
     const { maxBatchMoves, maxQueuedMoves, observer } = options
     this.#queue = new BatchQueue({
-      sizeOf: (each) => Math.min(sizeOf(each), maxBatchMoves),
+      sizeOf: (each) => Math.min(countMoves(each), maxBatchMoves),
       maxBatchSize: maxBatchMoves,
       maxQueuedSize: maxQueuedMoves,
       maxBatches: options.database.dialect.concurrentBatches,
@@ -216,6 +216,6 @@ function readAllRow({ appId, userId }: UserKey) {
   return { appId, kind, payload: JSON.stringify(payload) }
 }
 
-function sizeOf({ moves }: CallerMoves): number {
+function countMoves({ moves }: CallerMoves): number {
   return moves.reduce((sum, { receipts }) => sum + 1 + receipts.length, 0)
 }

@@ -1,6 +1,6 @@
 import { alterationKind } from '@hermod/protocol'
 import type { Database, Queryable } from '../../../db/database.js'
-import { jsonBytes } from '../../../lib/json.js'
+import { jsonTextBytes } from '../../../lib/json.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { ConversationFinder } from '../conversations/conversation-finder.js'
 import type { ReadableLog } from '../conversations/readable-log.js'
@@ -10,7 +10,7 @@ import type { Alteration, Change, ChangeState } from '../model/change-model.js'
 import type { Conversation } from '../model/conversation-model.js'
 import type { MessageContent } from '../model/message-content.js'
 import type { MessageSize } from '../model/message-model.js'
-import { frameBytes, type PageReads } from './page-reads.js'
+import { messageFrameBytes, type PageReads } from './page-reads.js'
 
 export interface ChangeServiceOptions {
   readonly database: Database
@@ -141,8 +141,8 @@ export class ChangeService {
           ? alteration.bytes
           : 0
         : (bySeq.get(seq + 1)?.bytes ?? 0)
-      if (bytes + size + frameBytes > maxBytes && next > after) break
-      bytes += size + frameBytes
+      if (bytes + size + messageFrameBytes > maxBytes && next > after) break
+      bytes += size + messageFrameBytes
       next = change
       if (!alteration) seq++
     }
@@ -282,12 +282,16 @@ function* range(first: number, last: number): Generator<number> {
 
 /** @returns approximate bytes of a change as JSON */
 function bytesOfChange(change: Change): number {
-  return 'message' in change ? bytesOfMessage(change.message) : frameBytes
+  return 'message' in change ? bytesOfMessage(change.message) : messageFrameBytes
 }
 
 /** @returns approximate bytes of a message as JSON */
 export function bytesOfMessage({ content, attachment, config, ext }: MessageContent): number {
   return (
-    frameBytes + jsonBytes(content) + jsonBytes(attachment) + jsonBytes(config) + jsonBytes(ext)
+    messageFrameBytes +
+    jsonTextBytes(content) +
+    jsonTextBytes(attachment) +
+    jsonTextBytes(config) +
+    jsonTextBytes(ext)
   )
 }

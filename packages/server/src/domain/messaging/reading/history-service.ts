@@ -22,7 +22,7 @@ export interface HistoryServiceOptions {
 }
 
 /** A page of the messages of a conversation. */
-export interface ConversationPage {
+export interface MessagesPage {
   readonly conversation: Conversation
   /** Newest first. */
   readonly messages: readonly HistoryMessage[]
@@ -78,7 +78,7 @@ export class HistoryService {
     { appId, userId, deviceSn, adminOf }: HistoryReader,
     peerId: Int64,
     page: HistoryPageRequest,
-  ): Promise<ConversationPage> {
+  ): Promise<MessagesPage> {
     if (adminOf !== null) return this.#readGroup({ appId, groupId: adminOf }, page)
     if (userId === null)
       throw new AppError(
@@ -92,7 +92,7 @@ export class HistoryService {
     reader: UserKey & { readonly isOnDevice: boolean },
     peerId: Int64,
     page: HistoryPageRequest,
-  ): Promise<ConversationPage> {
+  ): Promise<MessagesPage> {
     const { database, finder, messageLog } = this.options
     const { upToId, limit } = historyRange(page)
     const named = await database.read((db) => finder.find(db, reader, peerId))
@@ -108,7 +108,7 @@ export class HistoryService {
       )
     const stream = await finder.findStream(log)
     const [direct, broadcasts] = await Promise.all([read(log), stream === null ? [] : read(stream)])
-    const rows = broadcasts.length === 0 ? direct : newestOf(direct, broadcasts)
+    const rows = broadcasts.length === 0 ? direct : mergeNewest(direct, broadcasts)
     const shown = rows.slice(0, Math.min(limit, countShown(rows)))
     if (reader.isOnDevice) {
       await this.#moveDelivered(log, shown, direct)
@@ -121,7 +121,7 @@ export class HistoryService {
     }
   }
 
-  async #readGroup(group: GroupKey, page: HistoryPageRequest): Promise<ConversationPage> {
+  async #readGroup(group: GroupKey, page: HistoryPageRequest): Promise<MessagesPage> {
     const { database, finder, messageLog } = this.options
     const { upToId, limit } = historyRange(page)
     const { appId, groupId } = group
@@ -196,6 +196,6 @@ function textsOf({ content, attachment, config, ext }: HistoryMessage): readonly
 }
 
 /** Merges two lists, both newest first. */
-function newestOf(a: readonly HistoryMessage[], b: readonly HistoryMessage[]): HistoryMessage[] {
+function mergeNewest(a: readonly HistoryMessage[], b: readonly HistoryMessage[]): HistoryMessage[] {
   return [...a, ...b].sort((one, other) => other.messageId - one.messageId)
 }

@@ -7,7 +7,7 @@ import type { MessageSize } from '../model/message-model.js'
 /** Bytes of changes and messages in an answer of sync, as JSON. */
 export const maxSyncBytes = 262_144
 /** Bytes of a message or change as JSON without its texts, roughly. */
-export const frameBytes = 400
+export const messageFrameBytes = 400
 
 /** Reads of small pages that run at once. */
 const parallelReads = 64
@@ -54,7 +54,7 @@ export function fitting(
 ): { readonly count: number; readonly bytes: number } {
   let bytes = 0
   for (const [count, size] of sizes.entries()) {
-    const next = bytes + size.bytes + frameBytes
+    const next = bytes + size.bytes + messageFrameBytes
     if (next > maxBytes && count > 0) return { count, bytes }
     bytes = next
   }

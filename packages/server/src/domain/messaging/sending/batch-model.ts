@@ -16,7 +16,7 @@ export interface Submission {
 }
 
 /** Sends that are stored in one transaction. */
-export interface SendBatch {
+export interface BatchOfSends {
   readonly submissions: readonly Submission[]
   /** Milliseconds since 1970. */
   readonly now: number

@@ -74,7 +74,7 @@ export function conversationRow(messages: ConversationMessages): unknown[] {
 
 /** The system is a party of its direct conversations, and no reader of groups. */
 function lastSendersOf({ rows, isGroup }: ConversationMessages): LastSenders {
-  const senders = rows.map(senderOf)
+  const senders = rows.map(readingSender)
   const isReader = (id: Int64 | null): id is Int64 =>
     id !== null && !(isGroup && id === systemUserId)
   const senderId = senders.findLast(isReader)
@@ -93,7 +93,7 @@ function lastSendersOf({ rows, isGroup }: ConversationMessages): LastSenders {
 export function senderRows({ conversation, rows }: ConversationMessages): unknown[][] {
   const positions = new Map<Int64, number>()
   for (const row of rows) {
-    const userId = senderOf(row)
+    const userId = readingSender(row)
     if (userId !== null && userId !== systemUserId) positions.set(userId, rowValue.seq(row))
   }
   return [...positions]
@@ -164,6 +164,6 @@ function appendedOf(messages: ConversationMessages): AppendedMessages {
 }
 
 /** The user who has read a message by sending it; null for a notification (rule E5). */
-function senderOf(row: MessageRow): Int64 | null {
+function readingSender(row: MessageRow): Int64 | null {
   return rowValue.isNotification(row) ? null : rowValue.senderId(row)
 }

@@ -189,7 +189,7 @@ export class MessageService {
     const messageIds = await writer.write({ transactionId, drafts, groups })
     if (!isGroup && !isSystem && senderId !== systemUserId) {
       const reader = { appId, userId: senderId }
-      await acknowledgements.readAnswered(reader, recipients, lastOf(messageIds))
+      await acknowledgements.readAnswered(reader, recipients, newestIdOf(messageIds))
     }
     return messageIds
   }
@@ -249,6 +249,6 @@ function refusedOf(
   })
 }
 
-function lastOf(messageIds: readonly number[]): number {
+function newestIdOf(messageIds: readonly number[]): number {
   return messageIds.reduce((last, id) => Math.max(last, id), 0)
 }

@@ -10,7 +10,7 @@ import type { Outbox } from '../../../outbox/outbox.js'
 import type { ItemOutcome } from '../../item-outcome.js'
 import type { BroadcastSenders } from '../conversations/broadcast-senders.js'
 import { type MessageDraft, messageRow } from '../model/message-model.js'
-import type { BatchRetry, SendBatch, StoredBatch } from './batch-model.js'
+import type { BatchOfSends, BatchRetry, StoredBatch } from './batch-model.js'
 import { newEvents } from './new-events.js'
 import { storeBatch } from './store-batch.js'
 
@@ -140,7 +140,7 @@ export class MessageWriter {
   /** @param after the message IDs must be greater than this one */
   async #store(sends: readonly QueuedSend[], after = 0): Promise<readonly MessageIds[]> {
     const { database, ids, clock, transactionLifeMs, broadcastSenders, handOver } = this.options
-    const taken = (await ids.take(messagesOf(sends), after)).values()
+    const taken = (await ids.take(countMessages(sends), after)).values()
     const now = clock.now()
     const submissions = sends.map(({ transactionId, drafts, groups }) => ({
       transactionId,
@@ -171,7 +171,7 @@ export class MessageWriter {
   }
 
   /** The messages are durable, so a failed receiver fails no send. */
-  #handOver(batch: SendBatch, stored: StoredBatch): void {
+  #handOver(batch: BatchOfSends, stored: StoredBatch): void {
     const { handOver, handOverFailed } = this.options
     try {
       for (const { appId, position, events } of newEvents(batch, stored))
@@ -206,6 +206,6 @@ function withoutPlaces(
   return { ...rest, drafts: drafts.filter(isLeft), groups: groups?.filter(isLeft) }
 }
 
-function messagesOf(sends: readonly QueuedSend[]): number {
+function countMessages(sends: readonly QueuedSend[]): number {
   return sends.reduce((sum, { drafts }) => sum + drafts.length, 0)
 }

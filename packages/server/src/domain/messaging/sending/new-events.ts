@@ -1,7 +1,7 @@
 import type { DeliveredEvent } from '../../../outbox/consumer.js'
 import { toEventMessage } from '../model/event-message.js'
 import { rowValue } from '../model/message-model.js'
-import type { SendBatch, StoredBatch, Submission } from './batch-model.js'
+import type { BatchOfSends, StoredBatch, Submission } from './batch-model.js'
 
 /** The events of one row of the outbox. */
 export interface NewEvents {
@@ -12,7 +12,7 @@ export interface NewEvents {
 
 /** The events of a stored batch by row of the outbox, in order within each conversation. */
 export function newEvents(
-  { submissions, now }: Pick<SendBatch, 'submissions' | 'now'>,
+  { submissions, now }: Pick<BatchOfSends, 'submissions' | 'now'>,
   { messageIds, numbers }: Pick<StoredBatch, 'messageIds' | 'numbers'>,
 ): NewEvents[] {
   const rows = new Map<string, NewEvents>()
@@ -37,7 +37,7 @@ function eventsOf(
     now,
     messageIds,
     numbers,
-  }: Pick<SendBatch, 'now'> & {
+  }: Pick<BatchOfSends, 'now'> & {
     readonly messageIds: StoredBatch['messageIds'][number]
     readonly numbers: NonNullable<StoredBatch['numbers'][number]>
   },

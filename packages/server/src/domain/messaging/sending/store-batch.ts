@@ -47,6 +47,7 @@ import {
   transactionMessagesRow,
 } from '../transactions/transaction-statements.js'
 import type {
+  BatchOfSends,
   BatchRetry,
   MessageIdSource,
   MessageNumbers,
@@ -81,7 +82,7 @@ import {
  * Earlier checks may be outdated: a batch with messages from or to deleted users ends in a
  * {@link BatchRetry}, and the outbox refuses a batch with IDs below the last broadcast.
  */
-export const storeBatch: Procedure<SendBatch, StoredBatch, MessageIdSource> = {
+export const storeBatch: Procedure<BatchOfSends, StoredBatch, MessageIdSource> = {
   module: import.meta.url,
   name: 'storeBatch',
   async run(context, { submissions, now, transactionLifeMs, isFirstTry, wantsNumbers }, idSource) {

@@ -10,7 +10,7 @@ import {
   type PlannedChanges,
 } from '../reading/change-service.js'
 import { fitting, type PageReads } from '../reading/page-reads.js'
-import { type LogHead, lastChange } from './head-model.js'
+import { type StoredHead, lastChange } from './head-model.js'
 
 /** The changes or messages of a log with its head. */
 export type HeadContent =
@@ -23,7 +23,7 @@ export type HeadContent =
 
 /** A head with the number of the client, as far as it is known. */
 export interface KnownHead {
-  readonly head: LogHead
+  readonly head: StoredHead
   /** All changes above this number are wanted; null = the newest messages. */
   readonly known: number | null
 }
@@ -81,7 +81,7 @@ export class HeadContents {
     for await (const step of this.#steps.chunks(heads, headsPerStep)) {
       const bounds = { window, maxBytes: left }
       const mayFit = (each: KnownHead) => {
-        const count = countOf(each, window)
+        const count = wantedCount(each, window)
         return count === 0 || count < tooMany
       }
       const plans = await Promise.all(
@@ -101,7 +101,7 @@ export class HeadContents {
           left -= read.bytes
         } else {
           contents.push(nothing)
-          tooMany = Math.min(tooMany, countOf(step[index] as KnownHead, window))
+          tooMany = Math.min(tooMany, wantedCount(step[index] as KnownHead, window))
         }
       }
     }
@@ -122,7 +122,7 @@ export class HeadContents {
   }
 
   /** Reads the sizes of the newest messages. @returns null when they do not fit */
-  async #planNewest(head: LogHead, { window, maxBytes }: PageBounds): Promise<HeadPlan | null> {
+  async #planNewest(head: StoredHead, { window, maxBytes }: PageBounds): Promise<HeadPlan | null> {
     const { database, messageLog, pages } = this.options
     if (window === 0) return { kind: 'known', bytes: 0, content: nothing }
     if (maxBytes <= 0) return null
@@ -160,13 +160,13 @@ export class HeadContents {
   }
 
   /** Reads the newest messages in place of changes that were removed since. */
-  async #readNewest(head: LogHead, bounds: PageBounds): Promise<SizedContent | null> {
+  async #readNewest(head: StoredHead, bounds: PageBounds): Promise<SizedContent | null> {
     const plan = await this.#planNewest(head, bounds)
     return plan && this.#read({ head, known: null }, plan, bounds)
   }
 
   async #readMessages(
-    { log }: LogHead,
+    { log }: StoredHead,
     { bytes, upToId, count: limit }: HeadPlan & { readonly kind: 'messages' },
   ): Promise<SizedContent> {
     const { database, messageLog, pages } = this.options
@@ -182,13 +182,13 @@ export class HeadContents {
 }
 
 /** Tests whether the changes above a number are stored, and few. */
-function hasChangesAbove(head: LogHead, known: number): boolean {
+function hasChangesAbove(head: StoredHead, known: number): boolean {
   const end = lastChange(head)
   return known >= head.keptFrom && known <= end && end - known <= maxChanges
 }
 
 /** The number of changes or messages that the content of a head may have. */
-function countOf({ head, known }: KnownHead, window: number): number {
+function wantedCount({ head, known }: KnownHead, window: number): number {
   if (known !== null && hasChangesAbove(head, known)) return lastChange(head) - known
   return head.latestMessageId === 0 ? 0 : Math.min(window, head.seq)
 }

@@ -3,7 +3,7 @@ import type { ChangeState } from '../model/change-model.js'
 import { type Conversation, isBroadcastStream } from '../model/conversation-model.js'
 
 /** The state of a log for one reader, read by one statement. */
-export interface LogHead extends ChangeState {
+export interface StoredHead extends ChangeState {
   readonly log: ReadableLog
   readonly unread: number
   readonly readSeq: number

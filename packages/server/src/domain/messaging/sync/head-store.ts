@@ -19,9 +19,9 @@ import {
   withOthers,
 } from '../readers/reader-sql.js'
 import { unreadInLog } from '../readers/unread-sql.js'
-import type { GroupHead, LogHead } from './head-model.js'
+import type { GroupHead, StoredHead } from './head-model.js'
 
-type HeadRow = Omit<LogHead, 'log' | 'group' | 'latestMessageId' | 'newest'> & {
+type HeadRow = Omit<StoredHead, 'log' | 'group' | 'latestMessageId' | 'newest'> & {
   readonly removedMessageId: number
   /** null = the log is empty. */
   readonly newestMessageId: number | null
@@ -52,7 +52,7 @@ export class HeadStore {
 
   constructor(database: Database) {
     this.#head = forEachKind((logOf) =>
-      database.prepared<ReaderKey, HeadRow>((db, param) => headOf(logOf(db, param))),
+      database.prepared<ReaderKey, HeadRow>((db, param) => selectHead(logOf(db, param))),
     )
     this.#groupHead = database.prepared((db, param) => groupHeadOf(logOfReader(db, param)))
     this.#list = database.preparedPage<UserKey & ListPlace, ListedPeer>((db, param, limit) => {
@@ -93,7 +93,7 @@ export class HeadStore {
   }
 
   /** Reads a head by one statement. @returns null for a log that has not begun */
-  async find(db: Queryable, log: ReadableLog): Promise<LogHead | null> {
+  async find(db: Queryable, log: ReadableLog): Promise<StoredHead | null> {
     if (!log.isGroup) {
       const row = await this.#head.of(log).first(db, readerKeyOf(log))
       return row && toHead(log, row, null)
@@ -128,7 +128,7 @@ function toHead(
   log: ReadableLog,
   { removedMessageId, newestMessageId, newestBytes, ...row }: HeadRow,
   group: GroupHead | null,
-): LogHead {
+): StoredHead {
   const hiddenMessageId = Math.max(row.hiddenMessageId, removedMessageId)
   const newest = newestMessageId ?? 0
   const latestMessageId = newest > hiddenMessageId ? newest : 0
@@ -144,7 +144,7 @@ function toHead(
 }
 
 /** Selects the head of the log `l`. */
-function headOf(log: ReturnType<LogSource>) {
+function selectHead(log: ReturnType<LogSource>) {
   return withOthers(log).select([
     'l.seq',
     'l.alterations',
@@ -163,7 +163,7 @@ function headOf(log: ReturnType<LogSource>) {
 
 /** Selects the head of a group's log `l`, with the membership `m` of the reader. */
 function groupHeadOf(log: ReturnType<LogSource>) {
-  return headOf(log)
+  return selectHead(log)
     .innerJoin('group_members as m', (join) =>
       join
         .onRef('m.app_id', '=', 'l.app_id')

@@ -19,7 +19,7 @@ import {
 import type { ConversationListStore } from '../readers/conversation-list-store.js'
 import { maxSyncBytes } from '../reading/page-reads.js'
 import type { HeadContent, HeadContents } from './head-content.js'
-import { type LogHead, lastChange, logKey } from './head-model.js'
+import { type StoredHead, lastChange, logKey } from './head-model.js'
 import type { HeadStore, ListedPeer, ListPlace } from './head-store.js'
 import type { OutboxHistory, SyncStore } from './sync-store.js'
 import type { SyncWalk, WalkedLog } from './sync-walk.js'
@@ -59,7 +59,7 @@ export interface SyncRequest {
 
 /** A head with its changes or messages. */
 export interface FilledHead {
-  readonly head: LogHead
+  readonly head: StoredHead
   readonly content: HeadContent
 }
 
@@ -93,14 +93,14 @@ interface LogSelection {
 
 interface PagedLog {
   readonly log: Conversation
-  readonly wanted: HeadRequest
+  readonly wanted: WantedContent
 }
 
 /**
  * The content of a head: all changes above a number, the newest messages, or nothing because the
  * log has no new changes.
  */
-type HeadRequest = number | 'newest' | 'unchanged'
+type WantedContent = number | 'newest' | 'unchanged'
 
 interface ListCursor extends ListPlace {
   /** User changes up to this position are in the pages before. */
@@ -134,7 +134,7 @@ export class SyncService {
     const after = request.after === '' ? null : decodePos(request.after)
     if (request.after !== '' && after === null)
       throw new AppError('invalid_parameter', 'after must be a pos that the server has answered')
-    const cursor = readListCursor(request.cursor)
+    const cursor = readSyncCursor(request.cursor)
     const { database, store } = this.options
     // Read before everything else, so that no answer is older than its pos.
     const history = await database.read((db) =>
@@ -251,7 +251,7 @@ export class SyncService {
     const { contents } = this.options
     const held = have.map(({ log, change }): PagedLog => ({ log, wanted: change }))
     const logs = await this.#withPairs(user, [...held, ...paged])
-    const found: (LogHead | null)[] = []
+    const found: (StoredHead | null)[] = []
     for await (const step of this.#budget.chunks(logs, headsPerStep)) {
       const keys = step.map(({ log }) => log)
       found.push(...(await this.#findHeads(user, keys)))
@@ -277,7 +277,7 @@ export class SyncService {
   }
 
   /** @returns null for logs that the user may not read, or that have not begun, in the order of the logs */
-  async #findHeads(user: UserKey, logs: readonly Conversation[]): Promise<(LogHead | null)[]> {
+  async #findHeads(user: UserKey, logs: readonly Conversation[]): Promise<(StoredHead | null)[]> {
     const { database, rights, heads } = this.options
     const readable = await database.read((db) => rights.check(db, user, logs))
     return database.read((db) => Promise.all(readable.map((log) => log && heads.find(db, log))))
@@ -337,7 +337,7 @@ function toPagedLog({ log, firstChange }: WalkedLog): PagedLog {
   return { log, wanted: firstChange === 0 ? 'newest' : firstChange - 1 }
 }
 
-function knownNumber(head: LogHead, wanted: HeadRequest): number | null {
+function knownNumber(head: StoredHead, wanted: WantedContent): number | null {
   if (wanted === 'newest') return null
   return wanted === 'unchanged' ? lastChange(head) : wanted
 }
@@ -363,7 +363,7 @@ function logsOfPeer(
   ]
 }
 
-function readListCursor(cursor: string): ListCursor | null {
+function readSyncCursor(cursor: string): ListCursor | null {
   const parts = readCursor(cursor, 3)
   if (!parts) return null
   const [place, peerId, userPosition] = parts

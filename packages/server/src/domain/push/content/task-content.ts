@@ -11,7 +11,7 @@ export type Audience =
   | { readonly kind: 'message'; readonly message: PushedMessage }
 
 /** Tests whether the push is that of a message. */
-export function isOfMessage({ audience }: Pick<TaskContent, 'audience'>): boolean {
+export function isMessageTask({ audience }: Pick<TaskContent, 'audience'>): boolean {
   return audience.kind === 'message'
 }
 

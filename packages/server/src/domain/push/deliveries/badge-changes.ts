@@ -15,7 +15,7 @@ export function totalOf(changes: readonly BadgeChange[]): BadgeTotal {
   const before = firstSet < 0 ? changes : changes.slice(0, firstSet)
   return {
     added: before.length > 0 ? before.reduce((sum, { count }) => sum + count, 0) : null,
-    set: firstSet < 0 ? null : changes.slice(firstSet).reduce(changed, 0),
+    set: firstSet < 0 ? null : changes.slice(firstSet).reduce(changedBadge, 0),
   }
 }
 
@@ -28,11 +28,11 @@ const greatestShown = 2 ** 31 - 1
 export function shownAfter(changes: readonly BadgeChange[], afterAdding: number): number[] {
   let badge = afterAdding - (totalOf(changes).added ?? 0)
   return changes.map((change) => {
-    badge = changed(badge, change)
+    badge = changedBadge(badge, change)
     return Math.min(badge, greatestShown)
   })
 }
 
-function changed(badge: number, { mode, count }: BadgeChange): number {
+function changedBadge(badge: number, { mode, count }: BadgeChange): number {
   return mode === 'set' ? count : badge + count
 }

@@ -7,7 +7,7 @@ import { pushDeliveryState, userStatus } from '@hermod/protocol/enums'
 import { groupBy } from '../../../lib/group-by.js'
 import type { ConnectedDevice, ProbedDevice } from '../../../push/core-channel.js'
 import type { Recipient, Suppression } from '../audience/recipient.js'
-import { isOfMessage, type TaskContent, tokenTypeOf } from '../content/task-content.js'
+import { isMessageTask, type TaskContent, tokenTypeOf } from '../content/task-content.js'
 import { type PushPreferences, preferencesAt } from '../preferences/push-window.js'
 import type { StoredPushTask } from '../tasks/task-model.js'
 import type { CountChange } from '../tasks/task-statements.js'
@@ -147,7 +147,7 @@ function decide(
         const device = online.get(deviceSn)
         const isConnected = device !== undefined
         const waitsFor =
-          isOfMessage(task.content) && device && 'sessionId' in device ? device : null
+          isMessageTask(task.content) && device && 'sessionId' in device ? device : null
         const bindings = user.bindings.get(deviceSn) ?? []
         const way = {
           strategy,

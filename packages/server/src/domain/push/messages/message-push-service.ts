@@ -65,7 +65,7 @@ export class MessagePushService {
       .filter(({ timestamp }) => expiryOf(timestamp) > now)
       .map((event) => ({ event, config: pushConfigOf(event.config) }))
       .filter(({ event, config }) => isWorthPush(event, config))
-    for (const chunk of chunksByKey(candidates, conversationOf, messagesAtOnce)) {
+    for (const chunk of chunksByKey(candidates, conversationKeyOf, messagesAtOnce)) {
       const resolvedMessages = await recipients.resolve(appId, chunk)
       if (resolvedMessages.length === 0) continue
       for (const part of partsOf(await this.#tasksOf(appId, resolvedMessages, now))) {
@@ -164,7 +164,7 @@ export class MessagePushService {
   }
 }
 
-function conversationOf({ event: { conversation } }: Candidate): string {
+function conversationKeyOf({ event: { conversation } }: Candidate): string {
   return `${conversation.low_id} ${conversation.high_id}`
 }
 

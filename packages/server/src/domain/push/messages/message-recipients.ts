@@ -44,7 +44,7 @@ export class MessageRecipients {
   constructor(private readonly options: MessageRecipientsOptions) {}
 
   async resolve(appId: string, candidates: readonly Candidate[]): Promise<ResolvedMessage[]> {
-    const kinds = groupBy(candidates, ({ event }) => kindOf(event))
+    const kinds = groupBy(candidates, ({ event }) => pushedKind(event))
     const resolved = await Promise.all([
       this.#direct(appId, kinds.get('direct') ?? []),
       this.#inGroups(appId, kinds.get('group') ?? []),
@@ -143,7 +143,7 @@ function isLarge(
   return memberCount > maxMembersAtOnce || memberCount * told.length > maxRecipientsAtOnce
 }
 
-function kindOf({ conversation }: Candidate['event']): PushedMessage['kind'] {
+function pushedKind({ conversation }: Candidate['event']): PushedMessage['kind'] {
   if (conversation.is_group) return 'group'
   return conversation.low_id === broadcastUserId ? 'broadcast' : 'direct'
 }
@@ -167,7 +167,7 @@ function broadcasts(candidates: readonly Candidate[]): ResolvedMessage[] {
 
 function pushed({ event, config }: Candidate, targetId: Int64): PushedMessage {
   return {
-    kind: kindOf(event),
+    kind: pushedKind(event),
     msgId: event.msg_id,
     seq: Number(event.seq),
     senderId: event.sender_id,

@@ -158,7 +158,7 @@ export class ReceiverStore {
     appId: string,
     userIds: readonly Int64[],
   ): Promise<ReadonlySet<Int64>> {
-    const rows = await this.database.bulk<BoundUserRow>(db, findBound, keysOf(appId, userIds))
+    const rows = await this.database.bulk<BoundUserRow>(db, findBound, userKeys(appId, userIds))
     return new Set(rows.map((row) => row.user_id))
   }
 
@@ -279,7 +279,7 @@ export class ReceiverStore {
     appId: string,
     userIds: readonly Int64[],
   ): Promise<ReadonlyMap<Int64, SenderNames>> {
-    const keys = keysOf(appId, userIds)
+    const keys = userKeys(appId, userIds)
     const [users, settings] = await Promise.all([
       this.database.bulk<BoundUserRow & { username: string; nick_name: string }>(
         db,
@@ -303,6 +303,6 @@ export function pairName({ senderId, targetId }: MessagePair): string {
   return `${senderId} ${targetId}`
 }
 
-function keysOf(appId: string, userIds: readonly Int64[]): unknown[][] {
+function userKeys(appId: string, userIds: readonly Int64[]): unknown[][] {
   return [...new Set(userIds)].map((userId) => [appId, userId])
 }

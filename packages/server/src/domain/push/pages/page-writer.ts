@@ -8,7 +8,7 @@ import { whenReserved } from '../../../lib/ids/ids.js'
 import type { BackgroundPause } from '../../../lib/limits/background-pause.js'
 import type { AudienceEstimate } from '../audience/audience-estimate.js'
 import type { AudienceReader } from '../audience/audience-reader.js'
-import { isOfMessage } from '../content/task-content.js'
+import { isMessageTask } from '../content/task-content.js'
 import type { PlanInputReader } from '../deliveries/plan-input-reader.js'
 import type { GatewayHolds } from '../sending/gateway-holds.js'
 import { type PageToSend, pageJob, sendAudienceBatch } from '../tasks/push-jobs.js'
@@ -117,7 +117,7 @@ export class PageWriter {
       batchId,
       position,
       recipients,
-      inputs: await planInputs.read(appId, userIds, isOfMessage(content)),
+      inputs: await planInputs.read(appId, userIds, isMessageTask(content)),
       upTo,
       isLast,
       devicesLeft: isFull ? 0 : this.#size.devices - devices,

@@ -134,7 +134,7 @@ export const writeDeliveries: Procedure<PagePart, WrittenPart> = {
     return {
       last: [
         { statement: setProgress, rows: [progressRow({ ...progress, updatedAt: inputs.now })] },
-        ...lastStatements(written, nextJobs),
+        ...pageStatements(written, nextJobs),
       ],
       output: () => ({ devices, certificateIds: [...certificateIds], isPageEnd }),
     }
@@ -167,7 +167,7 @@ export const writeNewTasks: Procedure<NewTasks, boolean> = {
     const runAt = Math.max(job.runAt, Math.min(...pending.map(({ nextAt }) => nextAt)))
     const jobs = pending.length === 0 ? [] : [{ ...job, runAt }]
     return {
-      last: [{ statement: setDevices, rows }, ...lastStatements(written, jobs)],
+      last: [{ statement: setDevices, rows }, ...pageStatements(written, jobs)],
       output: () => jobs.length > 0,
     }
   },
@@ -212,7 +212,7 @@ async function plan(
   return { planned, shown, locked }
 }
 
-function lastStatements({ planned, shown }: Written, jobs: readonly JobValues[]): LastStatement[] {
+function pageStatements({ planned, shown }: Written, jobs: readonly JobValues[]): LastStatement[] {
   return [
     { statement: addToCounts, rows: countRows(planned.counts) },
     { statement: insertJobs, rows: jobs.map((job) => jobRow(job)) },

@@ -61,7 +61,7 @@ function requestedNotification(message: RequestedMessage): TaskNotification {
   const { ios = {} } = message
   const channels = androidChannels.flatMap((name) => {
     const block = message[name]
-    return block ? [[name, optionsOf(block)] as const] : []
+    return block ? [[name, vendorOptions(block)] as const] : []
   })
   return {
     kind,
@@ -69,7 +69,7 @@ function requestedNotification(message: RequestedMessage): TaskNotification {
     body: message.body ?? '',
     bigText: message.big_text ?? '',
     attachmentUrl: message.attachment_url ?? '',
-    badge: isCounted(message) ? badgeChange(message.badge ?? '') : null,
+    badge: isCountedInBadge(message) ? badgeChange(message.badge ?? '') : null,
     ext: message.ext ?? null,
     priority: 'high',
     collapseKey: null,
@@ -90,13 +90,13 @@ function requestedNotification(message: RequestedMessage): TaskNotification {
       pushType: ios.push_type,
       liveActivity: ios.live_activity && liveActivityOf(ios.live_activity),
     }),
-    android: message.android ? optionsOf(message.android) : {},
+    android: message.android ? vendorOptions(message.android) : {},
     channels: Object.fromEntries(channels),
   }
 }
 
 /** Tests whether a push changes the badge; calls and live activities do so only with a badge. */
-function isCounted({ type, badge = '', ios }: RequestedMessage): boolean {
+function isCountedInBadge({ type, badge = '', ios }: RequestedMessage): boolean {
   if (type === 'cmd') return false
   return badge !== '' || (ios?.push_type ?? 'alert') === 'alert'
 }
@@ -108,18 +108,18 @@ function liveActivityOf(change: LiveActivityBlock): LiveActivityChange {
       contentState: change.content_state,
       attributesType: change.attributes_type,
       attributes: change.attributes,
-      staleDate: seconds(change.stale_date),
-      dismissalDate: seconds(change.dismissal_date),
+      staleDate: wholeSeconds(change.stale_date),
+      dismissalDate: wholeSeconds(change.dismissal_date),
     }),
   }
 }
 
 /** 0 is as good as none. */
-function seconds(value: Int64 = 0): number | undefined {
+function wholeSeconds(value: Int64 = 0): number | undefined {
   return value === 0 ? undefined : Number(value)
 }
 
-function optionsOf(block: Partial<VendorBlock>): ChannelOptions {
+function vendorOptions(block: Partial<VendorBlock>): ChannelOptions {
   return withoutUnset({
     sound: block.sound,
     channelId: block.channel_id,

@@ -68,7 +68,7 @@ export function describeStep(step: DeliveryStep): string {
     case 'waiting':
       return `The device is connected, so the push waits until ${timeWords(step.nextAt ?? step.at)} for an acknowledgement.`
     case 'tried':
-      return `${outcomes[result as keyof typeof outcomes] ?? result}${details(step)}${again(step)}${changed(step)}.`
+      return `${outcomes[result as keyof typeof outcomes] ?? result}${details(step)}${again(step)}${describeChanges(step)}.`
     case 'receipt':
       return `${receipts[result as ReceiptKind] ?? result}, according to ${certificate === undefined ? 'the app' : `the gateway${details(step)}`}.`
     case 'token_cleared':
@@ -89,7 +89,7 @@ function details({ code = '', reason = '' }: DeliveryStep): string {
   return words === '' ? '' : ` (${words})`
 }
 
-function changed({ changes }: DeliveryStep): string {
+function describeChanges({ changes }: DeliveryStep): string {
   return changes === undefined ? '' : `; changed for the channel: ${changes}`
 }
 

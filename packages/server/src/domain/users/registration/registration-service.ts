@@ -313,7 +313,7 @@ export class RegistrationService {
       .flatMap((user, index) => (user instanceof AppError ? [] : [{ user, index }]))
       .slice(0, Math.max(room, 0))
     // All transactions insert names in one order, so that none waits for another that waits for it.
-    admitted.sort((a, b) => compare(keyOf(a.user), keyOf(b.user)))
+    admitted.sort((a, b) => compare(usernameKeyOf(a.user), usernameKeyOf(b.user)))
     for (const { user, index } of admitted) {
       const userId = userIds[index] as number
       const isInserted = await users.insert(tx, {
@@ -340,7 +340,7 @@ export class RegistrationService {
   }
 }
 
-function keyOf({ registration }: PreparedUser): string {
+function usernameKeyOf({ registration }: PreparedUser): string {
   return usernameKey(registration.username)
 }
 

@@ -27,7 +27,7 @@ export class AttemptStore {
   /** Stores attempts; those of deleted endpoints are left out. */
   async insert(attempts: readonly Attempt[]): Promise<void> {
     await this.database.transaction(async (tx) => {
-      const rows = (await ofExistingEndpoints(tx, attempts)).map(toRow)
+      const rows = (await ofExistingEndpoints(tx, attempts)).map(attemptRow)
       for (const part of chunksOf(rows, rowsPerInsert))
         await tx.insertInto('webhook_attempts').values(part).execute()
     })
@@ -82,7 +82,7 @@ export class AttemptStore {
   }
 }
 
-function toRow({ first, ...attempt }: Attempt) {
+function attemptRow({ first, ...attempt }: Attempt) {
   const { id: eventId, kind, key: eventKey } = first
   return snakeCase(webhookAttemptsTable, { ...attempt, eventId, kind, eventKey })
 }

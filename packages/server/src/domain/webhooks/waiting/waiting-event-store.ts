@@ -40,7 +40,7 @@ export class WaitingEventStore {
       for (const part of chunksOf(await ofExistingEndpoints(tx, events), rowsPerInsert))
         await tx
           .insertInto('webhook_events')
-          .values(part.map((event) => toRow(event, attempt)))
+          .values(part.map((event) => waitingRow(event, attempt)))
           .onConflict((conflict) => conflict.doNothing())
           .execute()
     })
@@ -272,7 +272,7 @@ export class WaitingEventStore {
   }
 }
 
-function toRow(event: StoredEvent, attempt: FailedAttempt) {
+function waitingRow(event: StoredEvent, attempt: FailedAttempt) {
   const values = { ...event, isLast: event.isLast ? 1 : 0, eventKey: event.key }
   return { ...snakeCase(webhookEventsTable, values), ...attemptColumns(attempt) }
 }

@@ -35,7 +35,7 @@ export interface FailedAttempt extends Pick<WaitingEvent, 'attempts' | 'nextAt' 
 }
 
 /** The attempt of an event that joins an earlier one of its key. */
-export const joined: FailedAttempt = {
+export const joinedAttempt: FailedAttempt = {
   attempts: 0,
   nextAt: 0,
   isDead: false,
@@ -44,7 +44,7 @@ export const joined: FailedAttempt = {
 }
 
 /** The attempt of an event that a replay sends again. */
-export const replayed: FailedAttempt = { ...joined, nextAt: forced }
+export const replayed: FailedAttempt = { ...joinedAttempt, nextAt: forced }
 
 /** An event that waits, or is dead, as it is stored. */
 export interface StoredEvent extends EndpointKey, Omit<LoggedEvent, 'appId' | 'payload'> {

@@ -5,7 +5,7 @@ import type { PushOutcome } from '../../outcomes.js'
 import {
   asObject,
   codeTable,
-  jsonObject,
+  answerObject,
   refusalByCode,
   refusalOfClass,
 } from '../content/answers.js'
@@ -28,7 +28,7 @@ export const cloudCodes = codeTable({
 })
 
 export function cloudOutcome(answer: GatewayAnswer): PushOutcome {
-  const body = jsonObject(answer.body)
+  const body = answerObject(answer.body)
   if (answer.status === 200) return { kind: 'accepted', messageId: scalarText(body.name) }
   const error = asObject(body.error)
   const details = Array.isArray(error.details) ? error.details.map(asObject) : []

@@ -16,7 +16,7 @@ import {
   stringValues,
   ttlSeconds,
 } from '../content/options.js'
-import { jsonBytes, jsonRequest } from '../content/requests.js'
+import { requestBytes, jsonRequest } from '../content/requests.js'
 import { type PushBatch, sendUrl } from '../runtime/protocol.js'
 import type { GatewayRequest } from '../runtime/transport.js'
 import type { CloudCredentials } from './credentials.js'
@@ -38,7 +38,7 @@ export function cloudRequest(
 ): GatewayRequest | Refusal {
   const { credentials, certificate, authToken, notification } = batch
   const message = fit(notification, (content) => cloudMessage(content, target, batch), {
-    sizeOf: jsonBytes,
+    sizeOf: requestBytes,
     maxBytes: maxPayloadBytes,
     notes: batch.notes,
   })

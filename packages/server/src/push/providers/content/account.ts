@@ -1,6 +1,6 @@
 import { scalarText } from '../../../lib/json.js'
 import { badCertificate, type FieldReader } from '../runtime/credentials.js'
-import { jsonObject } from './answers.js'
+import { answerObject } from './answers.js'
 
 /** Members of the files of service accounts; a file without any of them is another one. */
 const usualMembers = ['client_email', 'private_key', 'project_id', 'sub_account']
@@ -15,7 +15,7 @@ export class ServiceAccount {
     private readonly fields: FieldReader,
   ) {
     if (text.trim() === '') throw badCertificate('is missing: the JSON file of a service account')
-    this.#members = jsonObject(text)
+    this.#members = answerObject(text)
     if (!usualMembers.some((name) => Object.hasOwn(this.#members, name)))
       throw badCertificate('is not the JSON file of a service account')
   }

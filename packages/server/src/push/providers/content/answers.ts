@@ -184,7 +184,7 @@ export const noPassThrough = unfit(
 )
 
 /** Returns the members of an answer's JSON object; {} when it is not an object. */
-export function jsonObject(text: string): JsonObject {
+export function answerObject(text: string): JsonObject {
   try {
     return asObject(parseJson(text))
   } catch {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { PushNotification } from '../../notification.js'
 import { ContentNotes } from './content-notes.js'
 import { fit } from './fit.js'
-import { jsonBytes } from './requests.js'
+import { requestBytes } from './requests.js'
 
 const words = fc.string({
   unit: fc.constantFrom('a', 'é', '中', '😀'),
@@ -51,12 +51,12 @@ describe('fit', () => {
     fc.assert(
       fc.property(contents, fc.integer({ min: 0, max: 1500 }), (content, maxBytes) => {
         const message = fit(notification(content), build, {
-          sizeOf: jsonBytes,
+          sizeOf: requestBytes,
           maxBytes,
           notes: new ContentNotes(),
         })
         if (message === null) return
-        expect(jsonBytes(message)).toBeLessThanOrEqual(maxBytes)
+        expect(requestBytes(message)).toBeLessThanOrEqual(maxBytes)
         for (const field of ['title', 'body', 'bigText'] as const) {
           expect(content[field].startsWith(message[field])).toBe(true)
           expect(message[field].isWellFormed()).toBe(true)
@@ -69,7 +69,7 @@ describe('fit', () => {
     fc.assert(
       fc.property(contents, (content) => {
         const message = fit(notification(content), build, {
-          sizeOf: jsonBytes,
+          sizeOf: requestBytes,
           maxBytes: 100_000,
           notes: new ContentNotes(),
         })

@@ -5,7 +5,7 @@ import type { Refusal } from '../../outcomes.js'
 import type { GatewayToken } from '../runtime/auth-cache.js'
 import type { CallGateway } from '../runtime/protocol.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
-import { jsonObject, refusalOfClass, statusCodes } from './answers.js'
+import { answerObject, refusalOfClass, statusCodes } from './answers.js'
 import { formRequest } from './requests.js'
 
 const refreshBeforeEndMs = 5 * 60_000
@@ -28,7 +28,7 @@ export async function clientCredentialsToken(
 
 /** Returns the token of an answer, or the reason why there is none. */
 export function oauthToken(answer: GatewayAnswer): GatewayToken | Refusal {
-  const body = jsonObject(answer.body)
+  const body = answerObject(answer.body)
   const value = scalarText(body.access_token)
   const seconds = Number(body.expires_in)
   if (answer.status === 200 && value !== '' && seconds > 0)

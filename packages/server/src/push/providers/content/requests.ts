@@ -29,6 +29,6 @@ export function formRequest(
 }
 
 /** Number of bytes of a value as JSON. */
-export function jsonBytes(value: unknown): number {
+export function requestBytes(value: unknown): number {
   return Buffer.byteLength(stringifyJson(value))
 }

@@ -7,16 +7,16 @@ export function iosAlert(notification: PushNotification) {
   const { title, ios } = notification
   return {
     ...(ios.titleLocKey
-      ? { 'title-loc-key': ios.titleLocKey, ...argumentsOf('title-loc-args', ios.titleLocArgs) }
+      ? { 'title-loc-key': ios.titleLocKey, ...argumentField('title-loc-args', ios.titleLocArgs) }
       : title !== '' && { title }),
     ...(ios.subtitle ? { subtitle: ios.subtitle } : {}),
     ...(ios.locKey
-      ? { 'loc-key': ios.locKey, ...argumentsOf('loc-args', ios.locArgs) }
+      ? { 'loc-key': ios.locKey, ...argumentField('loc-args', ios.locArgs) }
       : { body: longBody(notification) }),
   }
 }
 
-function argumentsOf(name: string, values: readonly string[] = []) {
+function argumentField(name: string, values: readonly string[] = []) {
   return values.length === 0 ? {} : { [name]: values }
 }
 

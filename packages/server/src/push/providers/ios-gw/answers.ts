@@ -2,7 +2,7 @@
 
 import { scalarText } from '../../../lib/json.js'
 import type { PushOutcome } from '../../outcomes.js'
-import { codeTable, jsonObject, refusalByCode } from '../content/answers.js'
+import { codeTable, answerObject, refusalByCode } from '../content/answers.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
 
 /** Reasons of refusals. */
@@ -40,7 +40,7 @@ export const iosCodes = codeTable({
 
 export function iosOutcome(answer: GatewayAnswer): PushOutcome {
   if (answer.status === 200) return { kind: 'accepted', messageId: answer.headers['apns-id'] ?? '' }
-  const { reason, timestamp } = jsonObject(answer.body)
+  const { reason, timestamp } = answerObject(answer.body)
   const code = scalarText(reason) || `http_${answer.status}`
   const outcome = refusalByCode(iosCodes, { code, reason: '' }, answer)
   return outcome.kind === 'invalid_token' && typeof timestamp === 'number'

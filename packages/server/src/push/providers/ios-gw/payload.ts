@@ -7,7 +7,7 @@ import type { PushTarget } from '../../port.js'
 import { notificationTooLarge } from '../content/answers.js'
 import { fit } from '../content/fit.js'
 import { appData, replacingKey } from '../content/options.js'
-import { jsonBytes, jsonRequest } from '../content/requests.js'
+import { requestBytes, jsonRequest } from '../content/requests.js'
 import { cutBytes } from '../content/text.js'
 import { type PushBatch, sendUrl } from '../runtime/protocol.js'
 import type { GatewayRequest } from '../runtime/transport.js'
@@ -35,7 +35,7 @@ export function iosRequest(
 ): GatewayRequest | Refusal {
   const { certificate, notification, credentials } = batch
   const payload = fit(notification, (content) => iosPayload(batch, content, target), {
-    sizeOf: jsonBytes,
+    sizeOf: requestBytes,
     maxBytes: credentials.pushType === 'voip' ? maxCallBytes : maxPayloadBytes,
     notes: batch.notes,
   })

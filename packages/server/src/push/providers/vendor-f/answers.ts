@@ -9,7 +9,7 @@ import {
   asObject,
   codeTable,
   forAll,
-  jsonObject,
+  answerObject,
   refusalByCode,
   scalarTexts,
 } from '../content/answers.js'
@@ -43,7 +43,7 @@ export function vendorFOutcomes(
   answer: GatewayAnswer,
   { targets }: { readonly targets: readonly PushTarget[] },
 ): PushOutcome[] {
-  const body = jsonObject(answer.body)
+  const body = answerObject(answer.body)
   const code = scalarText(body.code) || `http_${answer.status}`
   const elsewhere = vendorFRedirect(answer)
   const reason = elsewhere
@@ -61,7 +61,7 @@ export function vendorFOutcomes(
 
 /** Returns the address to which the gateway redirects the request; null for an answer. */
 export function vendorFRedirect(answer: GatewayAnswer): URL | null {
-  const { code, redirect } = jsonObject(answer.body)
+  const { code, redirect } = answerObject(answer.body)
   const url = scalarText(redirect)
   return scalarText(code) === redirected && URL.canParse(url) ? new URL(url) : null
 }

@@ -9,7 +9,7 @@ import {
   asObject,
   codeTable,
   forAll,
-  jsonObject,
+  answerObject,
   refusalByCode,
   refusalOfClass,
   scalarTexts,
@@ -58,7 +58,7 @@ export function vendorHOutcomes(
     readonly credentials: Pick<VendorHCredentials, 'apiVersion'>
   },
 ): PushOutcome[] {
-  const body = jsonObject(answer.body)
+  const body = answerObject(answer.body)
   const code = scalarText(body.code)
   const reason = scalarText(body.msg)
   const messageId = scalarText(body.requestId)
@@ -78,7 +78,7 @@ export function vendorHOutcomes(
     return refusalOfClass(kind, { code, reason: words }, answer)
   }
   // The message is JSON itself. It names tokens, so it is no reason for the log.
-  const lists = illegalTokens(jsonObject(reason))
+  const lists = illegalTokens(answerObject(reason))
   const refused = new Map(
     lists.flatMap(({ name, tokens }) =>
       tokens.map((token) => [token, refusalOf(name, token)] as const),

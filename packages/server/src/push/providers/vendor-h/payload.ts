@@ -6,7 +6,7 @@ import { notificationTooLarge } from '../content/answers.js'
 import { fit } from '../content/fit.js'
 import { type KitStyle, kitMessage } from '../content/kit-message.js'
 import { channelOptions } from '../content/options.js'
-import { jsonBytes, jsonRequest } from '../content/requests.js'
+import { requestBytes, jsonRequest } from '../content/requests.js'
 import { type PushBatch, sendUrl } from '../runtime/protocol.js'
 import type { GatewayRequest } from '../runtime/transport.js'
 import type { VendorHCredentials } from './credentials.js'
@@ -22,7 +22,7 @@ export function vendorHRequest(batch: PushBatch<VendorHCredentials>): GatewayReq
   const authorization = `Bearer ${authToken}`
   const token = targets.map((target) => target.token)
   // The tokens do not count.
-  const limit = { sizeOf: jsonBytes, maxBytes: maxMessageBytes, notes: batch.notes }
+  const limit = { sizeOf: requestBytes, maxBytes: maxMessageBytes, notes: batch.notes }
   if (credentials.apiVersion === 3) {
     const message = fit(notification, (part) => messageV3(part, certificate, now), limit)
     if (message === null) return notificationTooLarge

@@ -8,7 +8,7 @@ import {
   asObject,
   codeTable,
   forAll,
-  jsonObject,
+  answerObject,
   refusalByCode,
   refusalOfClass,
   scalarTexts,
@@ -33,7 +33,7 @@ export function vendorNOutcomes(
   answer: GatewayAnswer,
   { targets }: { readonly targets: readonly PushTarget[] },
 ): PushOutcome[] {
-  const body = jsonObject(answer.body)
+  const body = answerObject(answer.body)
   const code = scalarText(body.code) || `http_${answer.status}`
   const data = asObject(body.data)
   const verdict = { code, reason: scalarText(body.message) }

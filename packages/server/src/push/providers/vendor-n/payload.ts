@@ -6,7 +6,7 @@ import { notificationTooLarge } from '../content/answers.js'
 import { fit } from '../content/fit.js'
 import { type KitStyle, kitMessage } from '../content/kit-message.js'
 import { channelOptions } from '../content/options.js'
-import { jsonBytes, jsonRequest } from '../content/requests.js'
+import { requestBytes, jsonRequest } from '../content/requests.js'
 import { type PushBatch, sendUrl } from '../runtime/protocol.js'
 import type { GatewayRequest } from '../runtime/transport.js'
 import type { VendorNCredentials } from './credentials.js'
@@ -19,7 +19,7 @@ export function vendorNRequest(batch: PushBatch<VendorNCredentials>): GatewayReq
   const { credentials, certificate, notification, targets, authToken, now } = batch
   const style = vendorNStyle(certificate, notification)
   const message = fit(notification, (content) => vendorNSpelling(kitMessage(content, style, now)), {
-    sizeOf: jsonBytes,
+    sizeOf: requestBytes,
     maxBytes: maxMessageBytes,
     notes: batch.notes,
   })

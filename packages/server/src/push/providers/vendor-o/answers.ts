@@ -8,7 +8,7 @@ import {
   asObject,
   codeTable,
   forAll,
-  jsonObject,
+  answerObject,
   refusalByCode,
   refusalOfClass,
   type Verdict,
@@ -45,7 +45,7 @@ export function vendorOOutcomes(
   answer: GatewayAnswer,
   { targets, template = null }: AnsweredMessages,
 ): PushOutcome[] {
-  const body = jsonObject(answer.body)
+  const body = answerObject(answer.body)
   if (scalarText(body.code) !== success) {
     const refusal = vendorORefusal(answer, template)
     // One of the tokens is wrong. The runtime then sends to each device, and the suspicion falls on one.
@@ -77,7 +77,7 @@ export function vendorORefusal(
   answer: GatewayAnswer,
   template: MessageTemplate | null = null,
 ): Refusal {
-  const body = jsonObject(answer.body)
+  const body = answerObject(answer.body)
   const code = scalarText(body.code) || `http_${answer.status}`
   return messageRefusal({ code, reason: scalarText(body.message) }, answer, template)
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { scalarText } from '../../../lib/json.js'
-import { asObject, jsonObject } from '../content/answers.js'
+import { asObject, answerObject } from '../content/answers.js'
 import { tokenRefusal } from '../content/oauth.js'
 import { formRequest } from '../content/requests.js'
 import type { AuthScheme } from '../runtime/protocol.js'
@@ -21,7 +21,7 @@ export const vendorOAuth: AuthScheme<VendorOCredentials> = {
         sign: vendorOSign(credentials, now),
       }),
     )
-    const { code, message, data } = jsonObject(answer.body)
+    const { code, message, data } = answerObject(answer.body)
     const value = scalarText(asObject(data).auth_token)
     if (scalarText(code) === '0' && value !== '')
       return { value, issuedAt: answer.receivedAt, refreshAt: answer.receivedAt + refreshMs }

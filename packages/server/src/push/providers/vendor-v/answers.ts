@@ -5,7 +5,13 @@ import type { JsonObject } from '../../../lib/json.js'
 import { scalarText } from '../../../lib/json.js'
 import type { PushOutcome, Refusal } from '../../outcomes.js'
 import type { PushTarget } from '../../port.js'
-import { acceptedBut, asObject, codeTable, jsonObject, refusalByCode } from '../content/answers.js'
+import {
+  acceptedBut,
+  asObject,
+  codeTable,
+  answerObject,
+  refusalByCode,
+} from '../content/answers.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
 
 const vendorVCodes = codeTable({
@@ -54,7 +60,7 @@ export function vendorVOutcomes(
   answer: GatewayAnswer,
   { targets }: { readonly targets: readonly PushTarget[] },
 ): PushOutcome[] {
-  const body = jsonObject(answer.body)
+  const body = answerObject(answer.body)
   const code = scalarText(body.result) || `http_${answer.status}`
   const refused = refusedDevices(body, answer)
   if (code !== success) {
@@ -66,7 +72,7 @@ export function vendorVOutcomes(
 
 /** Returns the refusal of a whole call. */
 export function vendorVRefusal(answer: GatewayAnswer): Refusal {
-  const body = jsonObject(answer.body)
+  const body = answerObject(answer.body)
   const code = scalarText(body.result) || `http_${answer.status}`
   const outcome = refusalByCode(vendorVCodes, { code, reason: scalarText(body.desc) }, answer)
   if (code !== outsideHours || outcome.kind !== 'throttled') return outcome
@@ -88,6 +94,6 @@ function refusedDevices(body: JsonObject, answer: GatewayAnswer): Map<string, Re
 
 /** Returns the ID of a stored message, or null when it was not stored. */
 export function vendorVTaskId(answer: GatewayAnswer): string | null {
-  const { result, taskId } = jsonObject(answer.body)
+  const { result, taskId } = answerObject(answer.body)
   return scalarText(result) === success ? scalarText(taskId) || null : null
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { scalarText } from '../../../lib/json.js'
-import { jsonObject } from '../content/answers.js'
+import { answerObject } from '../content/answers.js'
 import { tokenRefusal } from '../content/oauth.js'
 import { jsonRequest } from '../content/requests.js'
 import type { AuthScheme } from '../runtime/protocol.js'
@@ -17,7 +17,7 @@ export const vendorVAuth: AuthScheme<VendorVCredentials> = {
     const body = { appId, appKey, timestamp: now, sign: vendorVSign(credentials, now) }
     const url = certificate.endpoint?.authUrl ?? vendorVUrl(certificate, 'auth')
     const answer = await call(jsonRequest(url, body))
-    const { result, desc, authToken } = jsonObject(answer.body)
+    const { result, desc, authToken } = answerObject(answer.body)
     const value = scalarText(authToken)
     if (scalarText(result) === '0' && value !== '')
       return { value, issuedAt: answer.receivedAt, refreshAt: answer.receivedAt + refreshMs }

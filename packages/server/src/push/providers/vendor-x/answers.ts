@@ -7,7 +7,7 @@ import {
   asObject,
   codeTable,
   forAll,
-  jsonObject,
+  answerObject,
   refusalByCode,
   refusalOfClass,
 } from '../content/answers.js'
@@ -50,7 +50,7 @@ export function vendorXOutcomes(
   answer: GatewayAnswer,
   { targets, messageClass, template = null }: AnsweredRequest,
 ): PushOutcome[] {
-  const body = jsonObject(answer.body)
+  const body = answerObject(answer.body)
   const code = scalarText(body.code) || `http_${answer.status}`
   const reason = scalarText(body.reason) || scalarText(body.description)
   if (code !== '0') {

@@ -38,23 +38,23 @@ const badgeText = /^\+?\d{1,9}$/
 
 /** @param config JSON text; what has not the documented form means nothing */
 export function pushConfigOf(config: string): PushConfig {
-  const members = objectOf(config)
+  const members = configObject(config)
   if (members === null) return nothing
   const badge = scalarText(members.pushBadge)
   return {
-    mentions: members.mentionAll === true ? 'all' : [...new Set(idsOf(members.mentionList))],
+    mentions: members.mentionAll === true ? 'all' : [...new Set(listedIds(members.mentionList))],
     mentionedMessage: textOrEmpty(members.mentionedMessage),
     pushMessage: textOrEmpty(members.pushMessage),
     pushTitle: textOrEmpty(members.pushTitle),
     senderNickname: textOrEmpty(members.senderNickname),
     locKey: textOrEmpty(members.pushMessageLocKey),
-    locArgs: argumentsOf(members.pushMessageLocArgs),
+    locArgs: textListOf(members.pushMessageLocArgs),
     isSilent: members.pushSilent === true,
     badge: badgeText.test(badge) ? badgeChange(badge) : addsOne,
   }
 }
 
-function objectOf(json: string): JsonObject | null {
+function configObject(json: string): JsonObject | null {
   if (!json.startsWith('{') && !json.trimStart().startsWith('{')) return null
   try {
     return parseJson(json) as JsonObject
@@ -67,7 +67,7 @@ function textOrEmpty(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
-function argumentsOf(value: unknown): readonly string[] {
+function textListOf(value: unknown): readonly string[] {
   if (Array.isArray(value)) return value.map(scalarText)
   return typeof value === 'string' && value !== '' ? [value] : []
 }
