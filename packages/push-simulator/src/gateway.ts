@@ -248,7 +248,7 @@ export class SimulatedGateway implements AsyncDisposable {
 
   async #serve(request: AnyRequest, response: AnyResponse): Promise<void> {
     this.#mostStreams = Math.max(this.#mostStreams, ++this.#streams)
-    this.#countOut(response)
+    this.#countEnd(response)
     const call = await this.#read(request)
     if (call === null || this.#refusesStream(request as Http2ServerRequest)) return
     await this.options.beforeAnswer?.(call)
@@ -272,7 +272,7 @@ export class SimulatedGateway implements AsyncDisposable {
   }
 
   /** A stream counts until its answer is written or it ends without one. */
-  #countOut(response: AnyResponse): void {
+  #countEnd(response: AnyResponse): void {
     let isOpen = true
     const end = () => {
       if (isOpen) this.#streams--

@@ -53,7 +53,7 @@ export interface Store extends StoreReader {
    * @param known the one of a store that was emptied; absent: a new one is made
    */
   deviceGuid(known?: string): Promise<string>
-  /** Listens to the browser closing the store by itself, as it does when it empties it. Absent: none does. */
+  /** Listens to the browser closing the store, as it does when it empties it. Absent: none does. */
   watch?(listener: () => void): void
   /**
    * Lets other tabs delete the store or change its format while this tab sleeps; the next use opens it

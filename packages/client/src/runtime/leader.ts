@@ -12,12 +12,12 @@ export type CommandOutcome =
 
 /** Receives what the leader does. None is called after {@link Leader.stop}. */
 export interface LeaderListener {
-  /** The batch is in the store. Called before the core goes on, so before results that depend on it. */
+  /** The batch is in the store. Called before the core continues, so before results that depend on it. */
   committed(batch: Batch): void
   live(live: LiveState): void
   event(event: CoreEvent): void
   done(id: string, outcome: CommandOutcome): void
-  /** The store has failed. The leader has stopped by itself and calls nothing more. */
+  /** The store has failed. The leader has stopped and calls nothing more. */
   failed(failure: StoreFailure): void
 }
 

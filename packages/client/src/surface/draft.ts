@@ -23,7 +23,7 @@ export interface ReadDraft {
 /** The member of the config of a message with the IDs from which read receipts are requested. */
 const receiptsMember = 'groupMemberList'
 
-/** Tests whether the sender of a message has asked for read receipts. */
+/** Tests whether the sender of a message has requested read receipts. */
 export function asksForReceipts({ raw }: Message): boolean {
   return objectInText(raw.config)?.[receiptsMember] !== undefined
 }

@@ -10,7 +10,7 @@ import { array, int64, type Static, type TProperties, type TSchema, Type } from 
  * - `group`: the members of the group and those in `user_ids`
  * - `admins`: owner and admins of the group
  * - `applicants`: owner and admins of the group, the actor and those in `user_ids`
- * - `none`: no device; devices learn the same from heads and marks
+ * - `none`: no device; devices learn the same from heads and positions
  */
 export type EventAudience =
   | 'log'

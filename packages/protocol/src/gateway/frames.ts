@@ -104,7 +104,7 @@ export const sessionClosingFrame = object({
 
 const allEventSchemas = { ...eventSchemas, ...transientEventSchemas } as const
 
-/** A kind of event for other parts of the service only; devices learn the same from heads and marks. */
+/** A kind of event for other parts of the service only; devices learn the same from heads and positions. */
 export type InternalEventKind = KindWith<{ audience: 'none' }>
 
 /** The kinds of events for other parts of the service only. */

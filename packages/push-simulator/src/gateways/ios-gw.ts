@@ -158,7 +158,7 @@ function bodyProblem({ headers, body }: GatewayCall): Problem | null {
   if (Buffer.byteLength(body) > maxBytes) return [413, 'PayloadTooLarge']
   const payload = readJson(body)
   if (payload === null) return [400, 'PayloadEmpty']
-  // An app of calls reads the members beside aps, which may be absent.
+  // An app of calls reads the members next to aps, which may be absent.
   if (pushType === 'voip') return null
   const aps = member(payload, 'aps')
   if (byteLength(aps) <= 2) return [400, 'PayloadEmpty']

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { CommandFailure } from './runtime/call.js'
 import type { CommandContext } from './runtime/command.js'
 
-/** A package of its own, which is built on this one. */
+/** A separate package, which is built on this one. */
 const demoPackage: string = '@hermod/demo'
 
 interface DemoPackage {

@@ -3,7 +3,7 @@ import type { MaintenanceTask } from '../jobs/maintenance-scheduler.js'
 import type { Consumer } from '../outbox/consumer.js'
 import type { LogHolder } from '../outbox/outbox-purge.js'
 
-/** Work that follows the outbox by positions of its own. */
+/** Work that follows the outbox with its own positions. */
 export interface OutboxFollowing {
   start(): Promise<void>
   /** Something was appended for the app, on this node or another one. */

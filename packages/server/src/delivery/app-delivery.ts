@@ -21,6 +21,7 @@ export interface AppSource extends FollowedOutbox {
   isRevoked(tokenHash: string): Promise<boolean>
 }
 
+/** Receives lag and failures of delivery, for logs and metrics. */
 export interface DeliveryObserver {
   /** @param lagMs the time since the commit */
   began(events: number, lagMs: number): void

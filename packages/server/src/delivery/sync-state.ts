@@ -29,7 +29,10 @@ export function syncStateOf({ pos, begun, head, recent, reader }: SyncInputs): S
   return { sync: 'current', pos: encodePos(begun) }
 }
 
-/** Tests whether the row at the position is another one than the client has seen. A time of 0 is not known. */
+/**
+ * Tests whether the row at the position is another one than the client has seen. A time of 0 is not
+ * known.
+ */
 function isReplaced({ position, time }: OutboxPosition, recent: RecentRows): boolean {
   const row = recent.at(position)
   return row !== undefined && time !== 0 && row.createdAt !== time

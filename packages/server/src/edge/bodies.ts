@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { isBoundToProgress } from './deadlines.js'
 import type { BoundsObserver } from './observer.js'
 
+/** Bounds on bodies of requests that are arriving. */
 export interface BodyBounds {
   /** Memory of all bodies that are arriving. */
   readonly bodyBytes: number

@@ -6,6 +6,7 @@ import type { BoundsObserver, CloseReason } from './observer.js'
 import { ReadThrottle } from './read-throttle.js'
 import { type UnreadBounds, UnreadBytes, type UnreadOf } from './unread-bytes.js'
 
+/** Bounds on connections, in total, by address and by connection. */
 export interface ConnectionBounds extends UnreadBounds {
   readonly connections: number
   readonly addressConnections: number

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { isBoundToProgress } from './deadlines.js'
 
+/** Bounds on answers that clients have not read yet. */
 export interface UnreadBounds {
   /** Most unread bytes of all connections. */
   readonly unreadBytes: number

@@ -55,6 +55,7 @@ export interface GatewayOptions {
   onError(error: unknown): void
 }
 
+/** Bounds over all connections of the node. */
 export interface GatewayBounds {
   /** WebSocket connections. */
   readonly connections: number

@@ -13,10 +13,12 @@ export interface JobKind<Payload> {
   readonly payload?: Payload
 }
 
+/** Declares a kind of job; the name is stored with each job. */
 export function jobKind<Payload>(name: string): JobKind<Payload> {
   return { name }
 }
 
+/** A job to be written in the transaction that causes it. */
 export interface NewJob<Payload> {
   readonly appId: string
   readonly payload: Payload
@@ -57,6 +59,7 @@ export interface TakenJobs {
   readonly jobs: readonly TakenJob[]
 }
 
+/** A job that this process has a lease on. */
 export interface TakenJob {
   readonly jobId: Int64
   readonly payload: unknown

@@ -21,6 +21,7 @@ export interface JobHandler {
   run(jobs: JobRun<unknown>): Promise<void>
 }
 
+/** Jobs of one app and kind that a handler runs together. */
 export interface JobRun<Payload> {
   readonly appId: string
   /** The payload of each job, at least one. */

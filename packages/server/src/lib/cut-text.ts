@@ -14,7 +14,7 @@ const isolateEnd = '\u2069'
 export function cutText(text: string, maxCodeUnits: number): string {
   if (text.length <= maxCodeUnits) return text
   const { end, open } = longestClosed(text, maxCodeUnits)
-  // An isolate is a grapheme by itself, so this changes none.
+  // An isolate is one grapheme, so this changes none.
   return text.slice(0, graphemeEnd(text, end)) + isolateEnd.repeat(open)
 }
 

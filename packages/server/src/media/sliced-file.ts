@@ -19,7 +19,7 @@ const maxReads = 1_000
 const maxBytes = 256 * 1024
 const readsPerToken = 20
 const bytesPerToken = 4_096
-/** After so many reads other work gets a turn: reads of known blocks do not wait for anything. */
+/** After this number of reads other work gets a turn: reads of known blocks do not wait for anything. */
 const readsPerTurn = 50
 
 /** The part of the interface of Blob that `file-type` uses. Reads whole blocks, each once. */

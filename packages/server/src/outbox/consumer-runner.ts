@@ -5,6 +5,7 @@ import type { OutboxRow, OutboxStore } from './outbox-store.js'
 import type { ConsumerLease, Positions } from './positions.js'
 import { eventsOfRow } from './rows/row-events.js'
 
+/** Receives lag and failures of consumers, for logs and metrics. */
 export interface ConsumerObserver {
   /** The rows of the outbox that the consumer has not handled yet; reported by the node that runs it. */
   lagging(consumer: string, rows: number): void

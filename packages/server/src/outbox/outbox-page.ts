@@ -25,6 +25,7 @@ export interface OutboxPage {
   readonly missed: MissedRows | null
 }
 
+/** Returns a reader of the outbox of one app. */
 export function appOutbox(
   database: Database,
   store: Pick<OutboxStore, 'head' | 'listAfter'>,

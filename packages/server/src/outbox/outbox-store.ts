@@ -5,6 +5,7 @@ import { sql } from '../db/kysely.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 import type { UserChange } from './user-changes.js'
 
+/** A row of the outbox of an app; `createdAt` in milliseconds since 1970. */
 export interface OutboxRow {
   readonly position: number
   readonly kind: EventKind

@@ -42,6 +42,7 @@ const decimal = /^-?\d{1,19}(?:\.\d{1,19})?(?:e[+-]?\d{1,3})?$/i
 const trueForms = new Set<unknown>([true, 1, '1', 'true'])
 const falseForms = new Set<unknown>([false, 0, '0', 'false'])
 
+/** Compiles the decoder of a schema; decoding reports violations with the path of the field. */
 export function compileDecoder(schema: TSchema, mode: Mode = 'coerce'): Decode {
   return compile(schema as DecoderSchema, mode)
 }

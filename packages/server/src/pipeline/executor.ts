@@ -177,7 +177,7 @@ export class Executor {
         this.#chargeBody(call, principal, allowance, bytes)
       })
       const params = reading instanceof Promise ? await this.#arrived(reading, timing) : reading
-      // A body may come slowly, and its caller be logged out meanwhile.
+      // A body may come slowly, and its caller be logged out before its end.
       if (timing.startedAt - calledAt > tokenEndsWithinMs) await this.#authenticate(operation, call)
       const { cost } = compiled
       if (cost !== null) {

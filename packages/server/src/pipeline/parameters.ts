@@ -70,6 +70,7 @@ export function compileParameters(operation: Operation): ReadParameters {
     thenMaybe(source.body(arrived), (body) => readAll(source.query, readObject(body)))
 }
 
+/** Returns the error of a call with invalid parameters, which lists all violations. */
 export function invalid(
   violations: readonly string[],
   error: ErrorName = 'invalid_parameter',

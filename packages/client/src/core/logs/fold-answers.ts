@@ -238,7 +238,7 @@ export function foldHistory(
   else if (!newest && page.fromSeq === 1) set(fold, { last: null })
 }
 
-/** Applies changes of an answer, whose unknown kinds are counted: to ask again would bring the same. */
+/** Applies changes of an answer, whose unknown kinds are counted: to ask again would give the same. */
 function foldAll(fold: Fold, changes: readonly FoldedChange[], reader: FoldReader): void {
   for (const change of changes) {
     const isUnknown = change.kind === 'unknown' && change.change === fold.record.change + 1

@@ -229,7 +229,7 @@ export class Logs implements Part {
     if (pair === undefined) return
     this.#answered.set(conversationId, Math.max(msgId, this.#answered.get(conversationId) ?? 0))
     if (!record || record.readSeq >= record.seq) {
-      // A head on its way may bring the other log as it was before the answer.
+      // A head in flight may contain the other log as it was before the answer.
       this.#move(pair, 'numbers')
       return
     }

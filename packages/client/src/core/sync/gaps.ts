@@ -25,7 +25,7 @@ interface MissingChanges {
 const waitMs = 300
 const pageLength = 100
 
-/** Changes that are missing in logs; asked for once per log. */
+/** Changes that are missing in logs; requested once per log. */
 export class Gaps {
   readonly #context: CoreContext
   readonly #logs: Logs

@@ -113,7 +113,7 @@ export class History implements Part {
       }
       const answer = outcome.type === 'answer' ? outcome.answer.data : undefined
       const found = answer === undefined ? undefined : historyPageOf(key, answer)
-      // A page that answers no position of the hole would be asked for again for ever.
+      // A page that answers no position of the hole would be requested again for ever.
       if (!found || found.fromSeq >= beforeSeq) {
         this.#fail(key, historyFailure(outcome))
         return

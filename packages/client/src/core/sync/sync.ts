@@ -186,7 +186,7 @@ export class Sync implements Part {
     this.#run()
   }
 
-  /** An answer on its way may bring logs that the client does not have. */
+  /** An answer in flight may contain logs that the client does not have. */
   get #isIncomplete(): boolean {
     return this.isSyncDue || !!this.#request || this.#context.batch.meta.listCursor !== ''
   }

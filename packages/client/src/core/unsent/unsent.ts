@@ -243,7 +243,7 @@ export class Unsent implements Part, UnsentListener {
     this.#queues.release(queue, transactionId)
   }
 
-  /** The time in which the server knows the transaction ID is over: only the log can tell. */
+  /** The time in which the server knows the transaction ID is over: only the log shows the outcome. */
   #search(queue: SendQueue, entry: UnsentRecord): void {
     const { transactionId } = entry
     searchChanges(this.#context, {
@@ -292,7 +292,7 @@ export class Unsent implements Part, UnsentListener {
     })
   }
 
-  /** Requests the log; what it does not bring then was recalled, hidden, or is in a hole. */
+  /** Requests the log; what it does not contain then was recalled, hidden, or is in a hole. */
   #askFor(log: LogKey): void {
     const entries = new Set(this.#sent())
     const resets = this.#resets

@@ -214,7 +214,7 @@ export class MessageLoader {
         await window.fillHole()
   }
 
-  /** Loads until so many messages are shown, or all. */
+  /** Loads until this number of messages is shown, or all. */
   async #loadUpTo(goal: number): Promise<void> {
     const { windows } = this
     for (const window of windows) if (window.lower === undefined) await window.loadOlder(pageSize)

@@ -14,6 +14,7 @@ export interface OperatorAnswer {
   readonly message: string | null
 }
 
+/** Parameters of an operation by name. */
 export type OperatorParams = Readonly<Record<string, unknown>>
 
 export interface OperatorCalls {

@@ -1,8 +1,10 @@
 /** The output of the commands: tables for people, one line of JSON for scripts. */
 import type { Writable } from 'node:stream'
 
+/** A row of a table for people; its keys are the names of the columns. */
 export type OutputRow = Readonly<Record<string, unknown>>
 
+/** Prints results of commands: one line of JSON for scripts, text for people. */
 export class Printer {
   constructor(
     private readonly out: Writable,

@@ -9,7 +9,7 @@ interface MigrationReport {
 
 /**
  * Brings the schema up to date, or only reports; every known migration in order. PostgreSQL has a
- * lock of its own for this, so that no data folder is needed.
+ * separate lock for this, so that no data folder is needed.
  */
 export async function migrateDatabase(
   options: ContextOptions,

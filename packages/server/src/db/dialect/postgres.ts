@@ -21,7 +21,7 @@ import { CombinedReads } from './postgres/reads.js'
 import { ConnectionWatch, type StallObserver } from './postgres/watch.js'
 
 const defaultDeadlineMs = 5_000
-/** Opened beside the pool, for one run without a deadline. */
+/** Opened apart from the pool, for one run without a deadline. */
 const longConnections = 1
 /** Bounds the repeats of a call that waits for locks to about the time of one statement. */
 const lockRepeatsForMs = 3_000

@@ -28,6 +28,7 @@ interface StatementRequest {
   readonly rows: readonly (readonly unknown[])[]
 }
 
+/** A request to the thread of a database, answered in the order of arrival. */
 export type WorkerRequest =
   | StatementRequest
   | { readonly procedure: ProcedureCall }
@@ -49,6 +50,7 @@ export type WorkerResponse =
   | { readonly error: { readonly message: string; readonly code: number | undefined } }
   | { readonly restart: unknown }
 
+/** Data that the thread of a database starts with. */
 export interface WorkerOptions {
   readonly path: string
   readonly pragmas: readonly string[]

@@ -16,7 +16,7 @@ const laterMigrations: Migrations = {}
 
 /**
  * The name of the first migration has a hash of its statements, by which a database of another
- * build is told apart.
+ * build is distinguished.
  */
 function allMigrations(dialect: SqlDialect, later: Migrations): Record<string, Migration> {
   const text = initialStatements(dialect).join('\n')

@@ -39,6 +39,7 @@ const collectedMs = 1_000
 /** Above it an event has a count in place of names. */
 const maxNames = 100
 
+/** Tests whether a large group gets the event combined with others of a second. */
 export function isCrowdEvent(event: GroupEvent, memberCount: number): event is CrowdEvent {
   return memberCount > crowdSize && 'opposite' in eventDefinitions[event.kind]
 }

@@ -16,6 +16,7 @@ export interface FanOut {
   ended(): void
 }
 
+/** Receives measurements of fan-outs, for metrics. */
 export interface FanOutObserver {
   /** @param receivers the sessions of the fan-out */
   fannedOut(receivers: number, seconds: number): void

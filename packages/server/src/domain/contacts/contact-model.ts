@@ -89,7 +89,7 @@ export function refusesStrangers(
 }
 
 /**
- * Tests whether a user who refuses strangers takes messages and additions to groups from the other
+ * Tests whether a user who accepts contacts only takes messages and additions to groups from the other
  * one (rules E11, F4b).
  */
 export function isAcceptedContact({

@@ -13,6 +13,7 @@ export type LogStart =
   | { readonly kind: 'end' }
   | { readonly kind: 'consumer'; readonly name: string }
 
+/** A read of the event log by an app. */
 export interface ReadRequest extends LogFilter {
   readonly start: LogStart
   /** The time to wait for an event while there is none. */

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { filePurpose, fileType, type Int64, targetType } from '@hermod/protocol'
 
+/** Key of a file. */
 export interface FileKey {
   readonly appId: string
   /** See {@link newFileId}. */
@@ -140,6 +141,7 @@ export function isShared({ fileType: type }: Pick<StoredFile, 'fileType'>): bool
   return type >= fileType.sharedPlain
 }
 
+/** Tests whether the file was uploaded as an avatar of a user or group. */
 export function isAvatar({ purpose }: Pick<StoredFile, 'purpose'>): boolean {
   return purpose !== filePurpose.chat
 }

@@ -149,6 +149,7 @@ export const integrityChecks: readonly IntegrityCheck[] = [
   ...fileChecks,
 ]
 
+/** Runs the statements of integrity checks. */
 export class IntegrityStore {
   async count(db: Queryable, check: IntegrityCheck): Promise<number> {
     const { rows } = await check.count.execute(db)

@@ -10,6 +10,7 @@ export function successText(id: string, envelope: string): string {
   return `{"id":${id},${envelope.slice(1)}`
 }
 
+/** Returns the frame of a failed call as JSON. */
 export function failureText(id: string, error: AppError): string {
   const { entry, message, errorName: name } = error
   const { retryable, code } = entry

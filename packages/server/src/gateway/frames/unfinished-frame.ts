@@ -54,7 +54,7 @@ export class UnfinishedFrame {
     return true
   }
 
-  /** @returns the bytes of mask and payload among so many */
+  /** @returns the bytes of mask and payload among the given number */
   #skip(available: number): number {
     const skipped = Math.min(this.#left, available)
     this.#left -= skipped

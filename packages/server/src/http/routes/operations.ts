@@ -39,6 +39,7 @@ interface OperationRoutesOptions {
   readonly principal: Principal | null
 }
 
+/** Returns the routes of operations by path and method; those that answer files answer HEAD too. */
 export function operationRoutes(options: OperationRoutesOptions): RouteFamily {
   const exact = options.operations.flatMap((operation) => {
     const route = routeOf(options, operation)

@@ -1,3 +1,4 @@
+/** Receives sizes and durations of batches, for metrics. */
 export interface BatchObserver {
   /** Reports that an item was refused because the queue is full. */
   refused(): void

@@ -28,6 +28,9 @@ export function timestampOf(id: number): number {
   return id === 0 ? 0 : Math.floor(id / idsPerMs) + epochMs
 }
 
+/**
+ * Returns the tick of a time in milliseconds since 1970: the milliseconds since the epoch of IDs.
+ */
 export function tickAt(timestampMs: number): number {
   return timestampMs - epochMs
 }
@@ -55,7 +58,7 @@ export const importedIdsPerTick = idsPerTick
  * they issue later.
  *
  * @param timestampMs milliseconds since 1970, from 2015 on
- * @param number from 0: which of the imported things of this millisecond; the importer uses each
+ * @param number from 0: which of the imported messages and users of this millisecond; the importer uses each
  * once and records that it did
  * @throws RangeError before 2015, and for more than {@link importedIdsPerTick} in a millisecond:
  * the rest takes the next millisecond
@@ -69,6 +72,7 @@ export function importedId(timestampMs: number, number: number): number {
   return id
 }
 
+/** Ticks that one node may use for IDs. */
 export interface IdReservation {
   readonly slot: number
   /** The first tick that this node may use. */
@@ -107,6 +111,7 @@ export async function whenReserved<T>(work: () => T): Promise<T> {
   }
 }
 
+/** Gives ascending IDs from ticks that this node has reserved in the database. */
 export class IdGenerator {
   #reservation: IdReservation | null = null
   /**

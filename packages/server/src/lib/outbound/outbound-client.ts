@@ -29,6 +29,7 @@ export interface OutboundOptions {
   readonly now?: () => number
 }
 
+/** A POST to an address that an operator or an app has configured. */
 export interface OutboundRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -40,6 +41,7 @@ export interface OutboundRequest {
   readonly signal?: AbortSignal
 }
 
+/** The answer of another server. */
 export interface OutboundAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>

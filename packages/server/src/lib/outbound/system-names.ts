@@ -14,7 +14,7 @@ interface SystemNamesOptions {
 export interface SearchRules {
   /** Suffixes of short names. */
   readonly search: readonly string[]
-  /** A name with so many dots is tried as it is first. */
+  /** A name with this number of dots is tried as it is first. */
   readonly dots: number
 }
 

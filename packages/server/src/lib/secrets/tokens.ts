@@ -1,5 +1,6 @@
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
 
+/** Prefixes of tokens, by which secret scanners and the server tell their kinds apart. */
 export type TokenPrefix = 'hma_' | 'hmo_' | 'hmu_' | 'hmp_'
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

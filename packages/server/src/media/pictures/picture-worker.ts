@@ -1,4 +1,4 @@
-/** Decodes pictures in a process of its own, one at a time; see {@link PictureJob}. */
+/** Decodes pictures in a separate process, one at a time; see {@link PictureJob}. */
 import sharp, { type Metadata, type SharpOptions } from 'sharp'
 import type { CleanImage, RenderedImage, RenderOptions } from '../media.js'
 import { countJpegScans } from './jpeg-scans.js'
@@ -96,7 +96,7 @@ async function render(
   return { contentType, body: data, width: info.width, height: info.height }
 }
 
-/** TIFF has the place in a directory of its own, which is not listed. */
+/** TIFF has the location in a separate directory, which is not listed. */
 function hasMetadata({ format, exif, xmp, iptc, comments, tifftagPhotoshop }: Metadata): boolean {
   const isListed = [exif, xmp, iptc, comments, tifftagPhotoshop].some((item) => item !== undefined)
   return isListed || format === 'tiff'

@@ -18,6 +18,7 @@ export type RecordedEvent = (Exclude<Event, { readonly kind: EditEventKind }> | 
   readonly change?: number
 }
 
+/** Tests whether events of the kind edit a message. */
 export function isEdit(kind: EventKind): kind is EditEventKind {
   return kind === 'message.appended' || kind === 'message.replaced'
 }

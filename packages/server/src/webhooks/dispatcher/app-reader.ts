@@ -119,7 +119,7 @@ export class AppReader {
     if (page === null || this.#isStopped) return false
     const [first] = page.events
     for (const worker of workers) {
-      // One that went down in the meantime goes on from another place.
+      // One that went down in the meantime continues from another position.
       if (worker.queue.readTo !== after || !worker.queue.wantsEvents) continue
       if (first?.kind === 'events.missed')
         this.options.observer.missed(worker.endpoint, Number(first.payload.positions))

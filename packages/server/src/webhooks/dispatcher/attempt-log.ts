@@ -8,7 +8,10 @@ const flushMs = 1_000
 /** Attempts of one flush. */
 const maxBuffered = 500
 const insertedTogether = 100
-/** Old attempts of an endpoint are deleted after so many new ones, and after the first of a process. */
+/**
+ * Old attempts of an endpoint are deleted after this number of new ones, and after the first of a
+ * process.
+ */
 const prunedAfter = 100
 
 /**

@@ -102,7 +102,7 @@ export class EndpointQueue {
   /** Events in flight or being stored, each of which may become a waiting one. */
   #reserved = 0
   #isFull = false
-  /** A full queue takes events again when it has at most so many. */
+  /** A full queue takes events again when it has at most this number. */
   #resumeAt = lowWater
   #pausedUntil = 0
   #isEnding = false
@@ -207,7 +207,7 @@ export class EndpointQueue {
     this.#run()
   }
 
-  /** Goes on with what is due by now. */
+  /** Continues with what is due by now. */
   tick(): void {
     this.#queues.wake(this.options.now())
     this.#run()

@@ -253,7 +253,7 @@ export class OrderedQueues {
   }
 }
 
-/** Adds a key, or removes it; one that is there keeps its place. */
+/** Adds a key, or removes it; an existing key keeps its place. */
 function setMember(set: Set<string>, key: string, isMember: boolean): void {
   if (isMember) set.add(key)
   else set.delete(key)

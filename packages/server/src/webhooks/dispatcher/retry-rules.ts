@@ -31,7 +31,7 @@ export function eventDelay(attempts: number, random: Random): number {
 
 /**
  * Returns the pause that a receiver asks for. It doubles while the stated time does not grow.
- * @param before the pause that it asked for the last time
+ * @param before the pause that it requested the last time
  */
 export function askedPause(statedMs: number, before: RetryAfter | undefined): RetryAfter {
   const least = Math.max(statedMs, minPauseMs)

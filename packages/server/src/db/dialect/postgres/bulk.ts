@@ -32,6 +32,7 @@ function encodeColumn(
   )
 }
 
+/** Returns the SQL of a bulk statement, whose rows are parameters. */
 export function bulkStatement(statement: Bulk): BulkStatement {
   if ('deleteFrom' in statement) return bulkDelete(statement)
   if ('set' in statement) return bulkUpdate(statement)

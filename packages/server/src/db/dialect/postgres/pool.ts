@@ -271,6 +271,7 @@ function brokenBy(error: unknown): Error | null {
   return sqlState.test(code) && !endsConnection.test(code) ? null : new ConnectionError(error)
 }
 
+/** Returns the SQLSTATE of an error of the driver; "" when it has none. */
 export function sqlStateOf(error: unknown): string {
   return String((error as { code?: unknown } | null)?.code ?? '')
 }

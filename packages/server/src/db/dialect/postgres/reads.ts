@@ -7,6 +7,7 @@
 import { type Row, rowMaker } from '../../rows.js'
 import { encodeArray, rowsOfArrays } from './arrays.js'
 
+/** A statement with parameters $1, $2 and so on. */
 export interface ReadQuery {
   readonly sql: string
   readonly parameters: readonly unknown[]
@@ -44,6 +45,7 @@ const maxCombined = 32
 const maxRunning = 2
 const maxStatements = 200
 
+/** Runs reads with the same SQL text that are requested together as one statement. */
 export class CombinedReads {
   readonly #statements = new Map<string, CombinedStatement>()
   #scheduled: CombinedStatement[] = []

@@ -26,7 +26,7 @@ interface AdditionRulesOptions {
 /** Result of an addition: a membership at once, an invitation, or a refusal. */
 export type Addition = 'member' | 'invitation' | 'blocked'
 
-/** Decides how others may bring a user into a group, apart from the rules of the group. */
+/** Decides how others may add a user to a group, apart from the rules of the group. */
 export class AdditionRules {
   constructor(private readonly options: AdditionRulesOptions) {}
 

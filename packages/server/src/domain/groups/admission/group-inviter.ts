@@ -36,7 +36,7 @@ export class GroupInviter {
   ): Promise<ItemOutcome[]> {
     const { rules, memberships } = this.options
     const { caller, role } = context
-    // An admin may bring back a user who was kicked too often; an ordinary member may not.
+    // An admin may add a user again who was kicked too often; an ordinary member may not.
     const how = { isOwnWill: role === 'member' }
     const additions = await rules.decide(tx, caller, userIds, { isInvitation })
     const as = (addition: Addition) => userIds.filter((id) => additions.get(id) === addition)

@@ -20,6 +20,7 @@ import {
 } from './admission-store.js'
 import { isAdmissionOpen, type StorePage } from './group-admission.js'
 
+/** An invitation of a user to a group. */
 export interface Invitation extends Admission {
   readonly inviteeId: Int64
   /** 0: an Admin token alone. */

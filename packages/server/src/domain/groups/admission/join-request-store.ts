@@ -13,6 +13,7 @@ import {
 } from './admission-store.js'
 import type { StorePage } from './group-admission.js'
 
+/** A request of a user to join a group. */
 export interface JoinRequest extends Admission {
   readonly applicantId: Int64
 }

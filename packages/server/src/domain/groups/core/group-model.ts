@@ -18,6 +18,7 @@ export interface GroupKey {
   readonly groupId: Int64
 }
 
+/** Key of a membership. */
 export interface MemberKey extends GroupKey {
   readonly userId: Int64
 }

@@ -4,6 +4,7 @@ import type { BulkDelete, BulkSelect } from '../../../db/dialect/dialect.js'
 import { compare } from '../../../lib/compare.js'
 import type { UserKey } from '../../users/user-model.js'
 
+/** A conversation that a user has pinned. */
 export interface Pin {
   readonly conversationId: Int64
   /** Strictly grows with every pin of a user. */

@@ -80,6 +80,7 @@ export function broadcastStream(appId: string, senderId: Int64): Conversation {
   return { appId, lowId: broadcastUserId, highId: senderId, isGroup: false }
 }
 
+/** Tests whether the log holds the broadcasts of one sender. */
 export function isBroadcastStream({ lowId }: Pick<ConversationKey, 'lowId'>): boolean {
   return lowId === broadcastUserId
 }

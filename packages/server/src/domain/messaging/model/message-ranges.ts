@@ -40,6 +40,7 @@ export function encodeRanges(ranges: readonly MessageRange[]): string {
   return text
 }
 
+/** Reads the ranges of a payload as `encodeRanges` writes them. */
 export function decodeRanges(appId: string, text: string): MessageRange[] {
   let before = 0
   return text.split(' ').map((range) => {

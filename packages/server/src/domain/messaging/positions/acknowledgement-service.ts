@@ -122,7 +122,7 @@ export class AcknowledgementService {
     return false
   }
 
-  /** Walks over the conversations of the user, because the ID does not tell the conversation. */
+  /** Walks over the conversations of the user, because the ID does not name the conversation. */
   async #findHolding(
     user: UserKey,
     messageId: Int64,

@@ -24,7 +24,7 @@ export class ConversationListService {
 
   /**
    * Lists conversations, most recent activity first. A walk over all pages has each conversation
-   * that there was at its first page, whatever is sent meanwhile.
+   * that there was at its first page, whatever is sent during the walk.
    * @param page.cursor cursor of the page before; undefined or '' for the first page
    * @param page.limit clamped to 20
    * @returns the cursor of the next page, null on the last one

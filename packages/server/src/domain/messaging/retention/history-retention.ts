@@ -45,6 +45,7 @@ export interface RetentionWalk extends RemovedRows {
   readonly isWhole: boolean
 }
 
+/** Receives the numbers of removed rows, for logs and metrics. */
 export interface RetentionObserver {
   /** Called after each transaction. */
   removed(rows: RemovedRows): void

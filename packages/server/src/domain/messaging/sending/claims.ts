@@ -35,6 +35,7 @@ export interface BatchClaims {
   readonly repeats: ReadonlyMap<PlannedSend, ClaimingSend>
 }
 
+/** Returns the rows of a submission with the key of its transaction ID. */
 export function planSend({ transactionId, rows, groups }: Submission): PlannedSend {
   const [first] = rows
   if (transactionId === null || !first) return { transaction: null, rows, groups }
@@ -46,6 +47,9 @@ export function planSend({ transactionId, rows, groups }: Submission): PlannedSe
   }
 }
 
+/**
+ * Splits sends with transaction IDs into the first of each ID and its repeats in the same batch.
+ */
 export function claimsOf(planned: readonly PlannedSend[]): BatchClaims {
   const claims = planned.filter(isClaiming).sort(compareClaims)
   const originals: ClaimingSend[] = []

@@ -54,10 +54,12 @@ export function byConversation(sends: readonly PlannedSend[]): ConversationMessa
   return found
 }
 
+/** Returns the ID of the oldest of the messages. */
 export function firstIdOf({ rows }: ConversationMessages): number {
   return rowValue.messageId(rows[0] as MessageRow)
 }
 
+/** Returns the ID of the newest of the messages. */
 export function lastIdOf({ rows }: ConversationMessages): number {
   return rowValue.messageId(rows.at(-1) as MessageRow)
 }
@@ -125,6 +127,7 @@ export function rowContents(conversations: readonly ConversationMessages[]): Row
   )
 }
 
+/** Returns the outbox row of stored messages, which names them as ranges of IDs. */
 export function outboxRow({ appId, conversations }: RowContent): NewRow {
   const ranges = conversations.map(rangeOf)
   return {

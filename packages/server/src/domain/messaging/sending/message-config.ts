@@ -4,7 +4,7 @@ import { parseJson } from '../../../lib/json.js'
 
 /** The part of the `config` of a message that the service uses (rule K7). */
 export interface MessageConfig {
-  /** Members from whom the sender requests read receipts, in groups with read_ack on. */
+  /** Members who are requested to send read receipts, in groups with read_ack on. */
   readonly groupMemberList: ReadonlySet<Int64>
 }
 

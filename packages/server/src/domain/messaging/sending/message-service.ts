@@ -51,6 +51,7 @@ export interface SendRequest extends Omit<MessageContent, 'content'> {
   readonly relatedMessageId: Int64 | undefined
 }
 
+/** The result of a send to one or more targets. */
 export interface SentMessages {
   /** Empty unless there is exactly one recipient. */
   readonly messageIds: readonly number[]

@@ -24,7 +24,7 @@ export class RecipientRules {
 
   /**
    * The reason why the recipient refuses the sender, or null. An Admin token bypasses bans, blocks
-   * and the rule on strangers.
+   * and the rule on users who are no contacts.
    */
   async refusal(
     appId: string,

@@ -250,7 +250,7 @@ async function rowsOfDeleted(
   )
 }
 
-/** The users without whom a message must not be stored. */
+/** Users who must exist for a message to be stored. */
 function requiredUsers(
   { conversation, isGroup }: ConversationMessages,
   row: MessageRow,

@@ -40,6 +40,7 @@ export function logKey({ lowId, highId, isGroup }: Conversation): string {
   return isGroup ? `${lowId}` : `${lowId}.${highId}`
 }
 
+/** Returns the kind of a log as the API names it. */
 export function logKind(log: Conversation): 'direct' | 'group' | 'broadcast' {
   if (log.isGroup) return 'group'
   return isBroadcastStream(log) ? 'broadcast' : 'direct'

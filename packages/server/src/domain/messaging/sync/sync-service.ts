@@ -42,6 +42,7 @@ export interface HeldLog {
   readonly change: number
 }
 
+/** A request of `message.sync`, decoded. */
 export interface SyncRequest {
   /** The pos of the client; '' = it has none */
   readonly after: string
@@ -63,6 +64,7 @@ export interface FilledHead {
   readonly content: HeadContent
 }
 
+/** A page of the logs that have changed since the client's position. */
 export interface SyncResult {
   readonly epoch: string
   /** The client's history is not that of the server. Then there is nothing else. */

@@ -53,7 +53,7 @@ export interface CertificateDraft {
 /** A certificate for operators, without its secrets. */
 export interface CertificateSummary {
   readonly stored: StoredCertificate
-  /** Fingerprint of the secrets, to tell certificates apart; "" when no key decrypts them. */
+  /** Fingerprint of the secrets, which distinguishes certificates; "" when no key decrypts them. */
   readonly fingerprint: string
   readonly hasReceiptKey: boolean
   /** Includes the service's defaults. */

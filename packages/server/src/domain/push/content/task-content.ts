@@ -37,6 +37,6 @@ export interface TaskContent {
   /** Vendor channels in the order in which they are tried; others are not used. */
   readonly sequence: readonly VendorChannel[]
   readonly notification: TaskNotification
-  /** The body for users whom the message mentions; absent: the same as for the others. */
+  /** The body for mentioned users; absent: the same as for the others. */
   readonly mentionedBody?: string
 }

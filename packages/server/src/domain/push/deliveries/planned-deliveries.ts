@@ -27,6 +27,7 @@ export interface PlannedDeliveries {
   readonly counts: readonly CountChange[]
 }
 
+/** A change of the badge of one user by a task. */
 export interface BadgeOfUser {
   readonly taskId: Int64
   readonly userId: Int64

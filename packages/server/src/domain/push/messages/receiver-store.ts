@@ -13,6 +13,7 @@ export interface UnreadReader {
   readonly seenSeq: number
 }
 
+/** A member of a group with the settings that decide about pushes. */
 export interface MemberReader extends UnreadReader {
   readonly muteMode: number
   readonly pushMode: number

@@ -90,6 +90,7 @@ export function heldUntil(result: Result, inputs: ResultInputs, moment: Moment):
   return nextTry(result, inputs.tasks.get(result.delivery.taskId), moment)
 }
 
+/** Returns the new state of a delivery after a result, with the steps for its trace. */
 export function progressOf(result: Result, inputs: ResultInputs, moment: Moment): DeliveryProgress {
   const { delivery } = result
   const { now } = moment

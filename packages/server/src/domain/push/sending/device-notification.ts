@@ -68,7 +68,7 @@ export function variantOf({ content }: StoredPushTask, delivery: OneDelivery): s
   return `${isSilent} ${hidesDetails} ${ownBody(content, delivery) !== null}`
 }
 
-/** The body for a user whom the message mentions; null: it does not mention the user. */
+/** The body for a mentioned user; null: it does not mention the user. */
 function ownBody(
   { audience, mentionedBody }: TaskContent,
   { userId }: Pick<Delivery, 'userId'>,

@@ -51,6 +51,7 @@ export class ContactRemovalService {
   }
 }
 
+/** Returns the handler of the jobs that announce removed contacts of deleted users. */
 export function contactRemovalHandler(removals: ContactRemovalService): JobHandler {
   return jobHandler(contactRemoval, async ({ appId, payloads }) => {
     for (const removal of payloads) await removals.announce(appId, removal)

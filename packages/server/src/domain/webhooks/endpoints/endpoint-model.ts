@@ -74,7 +74,7 @@ export interface EndpointSecrets {
   readonly previous_until?: number
 }
 
-/** An application has at most so many endpoints. */
+/** The most endpoints of an application. */
 export const maxEndpoints = 20
 
 /** Returns the location of an endpoint's secrets. */

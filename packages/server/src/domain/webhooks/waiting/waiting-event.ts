@@ -11,14 +11,14 @@ export interface WaitingEvent extends EventPosition {
   readonly attempts: number
   /** Milliseconds since 1970; 0: when the earlier events of its key are delivered; or {@link forced}. */
   readonly nextAt: number
-  /** The last pause that the receiver asked for; known to this process only. */
+  /** The last pause that the receiver requested; known to this process only. */
   readonly retryAfter?: RetryAfter | undefined
 }
 
-/** The time of an attempt that an operator asked for, by a replay or an update. It does not count. */
+/** The time of an attempt that an operator requested, by a replay or an update. It does not count. */
 export const forced = 1
 
-/** A pause that a receiver asked for with Retry-After, ms. */
+/** A pause that a receiver requested with Retry-After, ms. */
 export interface RetryAfter {
   readonly statedMs: number
   /** Longer, when the receiver stated the same again. */

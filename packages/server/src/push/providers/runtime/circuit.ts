@@ -18,6 +18,7 @@ export interface CircuitLimits {
  */
 export type CircuitState = { readonly kind: 'closed' | 'half_open' } | OpenCircuit
 
+/** The result of a send that the breaker refuses without a request. */
 export interface OpenCircuit {
   readonly kind: 'open'
   readonly cause: 'config' | 'outage'

@@ -33,6 +33,7 @@ interface Http1Options {
   readonly ca?: string | undefined
 }
 
+/** Sends requests to gateways over HTTP/1.1 with a bounded number of connections. */
 export class Http1Transport implements Transport {
   readonly #agent: Agent
 

@@ -54,7 +54,7 @@ export function vendorXOutcomes(
   const code = scalarText(body.code) || `http_${answer.status}`
   const reason = scalarText(body.reason) || scalarText(body.description)
   if (code !== '0') {
-    // The vendor's table has no codes for templates, so the words tell.
+    // The vendor's table has no codes for templates, so the text decides.
     if (isAboutTemplate(reason))
       return forAll(targets, templateRefusal({ code, reason }, 'vendor_x', template))
     // One code has two meanings; the text tells whether the targets are invalid.
