@@ -223,7 +223,7 @@ function compileObject(schema: DecoderSchema, mode: Mode): Decode {
   if (!schema.properties)
     return (given, path, violations) => {
       const value = objectFrom(given, mode)
-      return isJsonObject(value) ? value : refuse(violations, path, 'must be an object')
+      return isJsonObject(value) ? value : addViolation(violations, path, 'must be an object')
     }
   const fields = Object.entries(schema.properties).map(([name, property]) => ({
     name,
@@ -234,7 +234,7 @@ function compileObject(schema: DecoderSchema, mode: Mode): Decode {
   const known = schema.additionalProperties === false ? schema.properties : null
   return (given, path, violations) => {
     const value = objectFrom(given, mode)
-    if (!isJsonObject(value)) return refuse(violations, path, 'must be an object')
+    if (!isJsonObject(value)) return addViolation(violations, path, 'must be an object')
     for (const name of known ? Object.keys(value) : [])
       if (!Object.hasOwn(known ?? {}, name))
         addViolation(
@@ -293,7 +293,7 @@ function compileUnion(
       if (best === null || branch.type === jsonType(value)) best = { own, decoded }
     }
     if (form !== undefined && !isJsonObject(best?.decoded))
-      return refuse(violations, path, `must be ${form}`)
+      return addViolation(violations, path, `must be ${form}`)
     violations.push(...(best?.own ?? [`${path} is invalid`]))
     return best?.decoded
   }

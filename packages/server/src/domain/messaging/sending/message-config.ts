@@ -15,7 +15,7 @@ export function configOf(config: string): MessageConfig {
   if (!config.includes('"groupMemberList"')) return nothing
   try {
     const parsed = parseJson(config) as { readonly groupMemberList?: unknown } | null
-    return { groupMemberList: new Set(listedIds(parsed?.groupMemberList)) }
+    return { groupMemberList: new Set(idsOf(parsed?.groupMemberList)) }
   } catch {
     return nothing
   }

@@ -42,7 +42,7 @@ export function pushConfigOf(config: string): PushConfig {
   if (members === null) return nothing
   const badge = scalarText(members.pushBadge)
   return {
-    mentions: members.mentionAll === true ? 'all' : [...new Set(listedIds(members.mentionList))],
+    mentions: members.mentionAll === true ? 'all' : [...new Set(idsOf(members.mentionList))],
     mentionedMessage: textOrEmpty(members.mentionedMessage),
     pushMessage: textOrEmpty(members.pushMessage),
     pushTitle: textOrEmpty(members.pushTitle),
