@@ -51,7 +51,6 @@ import type {
   BatchRetry,
   MessageIdSource,
   MessageNumbers,
-  SendBatch,
   StoredBatch,
 } from './batch-model.js'
 import {
