@@ -64,6 +64,7 @@ test('the tests of a folder are there, and those of the most particular one are 
     ).toBe(true)
   expect(integrationTestsOf('domain/users/import/user-import-model.ts', 'sqlite')).toEqual([
     'packages/server/test/commands/commands-user.test.ts',
+    'packages/server/test/commands/commands-user-import.test.ts',
   ])
   expect(integrationTestsOf('lib/json.ts', 'sqlite')).toEqual([])
   const ofDatabase = (backend) => integrationTestsOf('db/database.ts', backend)
