@@ -48,14 +48,18 @@ const views = (db: Queryable, param: Param<UserKey>, hasBroadcasts: boolean) =>
   ])
 
 /**
- * The place of the conversation `c` in the list: its newest message, or what that was when the walk began. So a message that comes
- * between two pages moves no conversation to a page that was read before. null: it has begun since.
+ * The place of the conversation `c` in the list: its newest message, or what that was when the walk
+ * began. So a message that comes between two pages moves no conversation to a page that was read
+ * before. null: it has begun since.
  */
 const placeOf = (param: Param<ListParams>) =>
   sql<number>`case when c.latest_msg_id < ${param('beforePlace')} or c.latest_msg_id <= ${param('asOf')} then c.latest_msg_id
     else (select max(m.msg_id) from messages m where ${ofConversation('m')} and m.msg_id <= ${param('asOf')}) end`
 
-/** The time of the newest message of a listed conversation: a message to or from the peer, in a group, or a broadcast of the peer. */
+/**
+ * The time of the newest message of a listed conversation: a message to or from the peer, in a
+ * group, or a broadcast of the peer.
+ */
 const updatedAt = (param: Param<UserKey>) => {
   const user = param('userId')
   const timeIn = (lowId: RawBuilder<unknown>, highId: RawBuilder<unknown>) =>
@@ -78,8 +82,8 @@ const listColumns = (param: Param<UserKey>) =>
   ] as const
 
 /**
- * All conversations of one user: direct ones, those of groups, and broadcasts. A conversation that the user has deleted is hidden until
- * it holds a newer message (rule E13).
+ * All conversations of one user: direct ones, those of groups, and broadcasts. A conversation that
+ * the user has deleted is hidden until it holds a newer message (rule E13).
  */
 export class ConversationListStore {
   readonly #count
@@ -103,7 +107,8 @@ export class ConversationListStore {
         .select(['peer_id', 'created_at', 'latest_msg_id'])
         .select(placeOf(param).as('place'))
         .whereRef('latest_msg_id', '>', 'hidden_msg_id')
-        // The first comparison decides for nearly all conversations; the rest is for those that have changed since.
+        // The first comparison decides for nearly all conversations; the rest is for those that
+        // have changed since.
         .where(
           sql<boolean>`(latest_msg_id < ${param('beforePlace')} or (latest_msg_id > ${param('asOf')}
             and ${placeOf(param)} > hidden_msg_id and ${placeOf(param)} < ${param('beforePlace')}))`,
@@ -144,7 +149,8 @@ export class ConversationListStore {
 
   /**
    * Lists conversations, most recent activity first.
-   * @param page.hasBroadcasts false where the app has no broadcasts; otherwise they are merged into the conversations with their senders
+   * @param page.hasBroadcasts false where the app has no broadcasts; otherwise they are merged into
+   * the conversations with their senders
    */
   async list(
     db: Queryable,

@@ -23,7 +23,10 @@ export interface ReaderPositions {
   readonly end: number
   /** The last message that the log ever held. */
   readonly lastMessageId: number
-  /** The last message before those that the user may read, from the time before the user became a reader; 0 = none. */
+  /**
+   * The last message before those that the user may read, from the time before the user became a
+   * reader; 0 = none.
+   */
   readonly startMessageId: number
   /** The position before the first message of the reader, for a reader without a row. */
   readonly seen: number

@@ -170,7 +170,10 @@ export const isReader = (table: string, param: Param<ReaderKey>) =>
 /** The other user, or the group, of `l`; a user's own broadcasts are in the conversation with oneself. */
 export const peerId = sql<Int64>`case when l.high_id <> l.user_id or l.low_id = ${sql.lit(broadcastUserId)} then l.high_id else l.low_id end`
 
-/** The newest message that `l` holds; null when it is empty. The log is read only when the last message was recalled. */
+/**
+ * The newest message that `l` holds; null when it is empty. The log is read only when the last
+ * message was recalled.
+ */
 export const latestMessageId = sql<
   number | null
 >`case when l.removed_seq = l.seq then null when l.last_recalled_seq < l.seq then l.last_msg_id

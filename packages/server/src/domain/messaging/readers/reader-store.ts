@@ -50,7 +50,10 @@ export interface ListedPositions {
   readonly positions: ReaderPositions
 }
 
-/** The columns of a member's row that decide which messages are unread while and after they are not received. */
+/**
+ * The columns of a member's row that decide which messages are unread while and after they are not
+ * received.
+ */
 export type UnreadPositions = Pick<ReadersTable, 'muted_seq'> & { readonly seen_seq: number }
 
 const beforeAll = { lowId: broadcastUserId - 1, highId: 0 }

@@ -12,14 +12,23 @@ import { logsOfUser, peerId } from './reader-sql.js'
  */
 export type UnreadPrecision = 'exact' | 'rough'
 
-/** The last position that is not unread. Removed messages are not unread, wherever the reader's position is. */
+/**
+ * The last position that is not unread. Removed messages are not unread, wherever the reader's
+ * position is.
+ */
 const seen = sql<number>`case when l.seen_seq < l.removed_seq then l.removed_seq else l.seen_seq end`
-/** The last position that the reader receives: messages sent while msg_mute_mode is 2 do not count (rule F8a). */
+/**
+ * The last position that the reader receives: messages sent while msg_mute_mode is 2 do not count
+ * (rule F8a).
+ */
 const received = sql<number>`coalesce(l.muted_seq, l.seq)`
 /** The undelivered ranges of the member: positions sent while msg_mute_mode was 2. */
 const undeliveredRanges = sql`from group_mute_gaps y where y.app_id = l.app_id and y.group_id = l.low_id and y.user_id = l.user_id`
 
-/** Condition on a position: the reader receives its message. Only the first range that ends at or after it can contain it. */
+/**
+ * Condition on a position: the reader receives its message. Only the first range that ends at or
+ * after it can contain it.
+ */
 const isReceived = (seq: string) => {
   const position = sql.ref(seq)
   return sql<boolean>`${position} <= ${received} and ${position} <= case when ${position} > l.gaps_end_seq
