@@ -1,7 +1,7 @@
 import { isFullRun, type ServerProcess, startServer, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Client } from '../src/api.js'
-import { parseKey, kinds } from '../src/core/cached-reads/kinds.js'
+import { kinds, parseKey } from '../src/core/cached-reads/kinds.js'
 import { fetchUpload } from '../src/node/fetch-upload.js'
 import { connectNodeSocket } from '../src/node/node-socket.js'
 import { createClient } from '../src/node.js'
@@ -76,7 +76,7 @@ async function watch({ token, call }: { token: string; call: Call }, keys: reado
       platform: 0,
     },
   )({
-    state: { logs: [], unsent: [], things: [] },
+    state: { logs: [], unsent: [], cached: [] },
     store,
     generation: (await store.lead()).generation,
     listener: {
@@ -95,8 +95,8 @@ async function watch({ token, call }: { token: string; call: Call }, keys: reado
     let wrong: unknown
     await waitFor(
       async () => {
-        const { things } = await store.load()
-        const kept = new Map(things.map((thing) => [thing.key, thing]))
+        const { cached } = await store.load()
+        const kept = new Map(cached.map((thing) => [thing.key, thing]))
         const pairs = await Promise.all(
           keys.map(async (key) => [key, kept.get(key)?.value, await answerOf(call, key)]),
         )

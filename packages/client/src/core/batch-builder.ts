@@ -1,10 +1,10 @@
 import type { Batch } from '../model/batch.js'
 import type {
+  CachedRead,
   LogKey,
   LogRecord,
   MessageRecord,
   MetaRecord,
-  CachedRead,
   UnsentRecord,
 } from '../model/records.js'
 
@@ -20,7 +20,7 @@ const noChanges = () => ({
   messages: new Map<string, MessageRecord>(),
   unsent: new Map<number, UnsentRecord>(),
   sent: new Set<number>(),
-  things: new Map<string, CachedRead>(),
+  cached: new Map<string, CachedRead>(),
 })
 
 /**
@@ -109,12 +109,12 @@ export class BatchBuilder {
   }
 
   putCachedRead(record: CachedRead): void {
-    this.#change().things.set(record.key, record)
+    this.#change().cached.set(record.key, record)
   }
 
   /** Returns what has been collected, and begins the next batch. */
   take(): Batch {
-    const { goneLogs, emptiedLogs, hidden, removed, logs, messages, unsent, sent, things } =
+    const { goneLogs, emptiedLogs, hidden, removed, logs, messages, unsent, sent, cached } =
       this.#changes
     this.#meta = { ...this.#meta, commit: this.#meta.commit + 1 }
     const batch: Batch = {
@@ -128,7 +128,7 @@ export class BatchBuilder {
       messages: [...messages.values()],
       unsent: [...unsent.values()],
       sent: [...sent],
-      things: [...things.values()],
+      cached: [...cached.values()],
     }
     this.#isReset = false
     this.#isChanged = false

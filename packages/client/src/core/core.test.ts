@@ -5,7 +5,7 @@ import type { Effect } from './effects.js'
 import type { InputBody } from './inputs.js'
 import type { Part } from './part.js'
 
-const emptyState = { logs: [], unsent: [], things: [] }
+const emptyState = { logs: [], unsent: [], cached: [] }
 
 /** A core with one part under test, and a clock that the test sets. */
 class Bench {

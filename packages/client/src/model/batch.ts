@@ -1,9 +1,9 @@
 import type {
+  CachedRead,
   LogKey,
   LogRecord,
   MessageRecord,
   MetaRecord,
-  CachedRead,
   UnsentRecord,
 } from './records.js'
 
@@ -30,5 +30,5 @@ export interface Batch {
   readonly unsent: readonly UnsentRecord[]
   /** Transaction IDs of entries that are stored at the server, or were discarded. */
   readonly sent: readonly number[]
-  readonly things: readonly CachedRead[]
+  readonly cached: readonly CachedRead[]
 }

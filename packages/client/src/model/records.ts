@@ -184,5 +184,5 @@ export interface Tables {
   readonly logs: LogRecord
   readonly messages: MessageRecord
   readonly unsent: UnsentRecord
-  readonly things: CachedRead
+  readonly cached: CachedRead
 }

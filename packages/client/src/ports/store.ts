@@ -1,10 +1,10 @@
 import type { Batch } from '../model/batch.js'
 import type {
+  CachedRead,
   LogKey,
   LogRecord,
   MessageRecord,
   MetaRecord,
-  CachedRead,
   UnsentRecord,
 } from '../model/records.js'
 
@@ -14,7 +14,7 @@ export interface StoredState {
   readonly meta?: MetaRecord
   readonly logs: readonly LogRecord[]
   readonly unsent: readonly UnsentRecord[]
-  readonly things: readonly CachedRead[]
+  readonly cached: readonly CachedRead[]
 }
 
 /** A part of a log: positions between two bounds, both included, newest first. */

@@ -49,7 +49,7 @@ function render(client: ReturnType<typeof aClient>['client']): unknown {
 
 it('react: a server renders what a client shows that knows nothing yet, whatever it knows', async () => {
   const { session, client } = aClient()
-  session.apply({ logs: [session.fill('d1.9', 1)], things: [aUser(9, { alias: 'Bob' })] })
+  session.apply({ logs: [session.fill('d1.9', 1)], cached: [aUser(9, { alias: 'Bob' })] })
   await client.conversation(9).loadOlder()
   expect(client.conversations.getSnapshot().conversations).toHaveLength(1)
   expect(render(client)).toEqual(['idle', [], [], null, false, null])
@@ -64,7 +64,7 @@ it('react: the snapshot for a server of every view is fixed, and that of a new c
     ...[each.conversation(9).summary, each.conversation(9).messages],
   ]
   const before = viewsOf(client).map((view) => view.getServerSnapshot())
-  session.apply({ logs: [session.fill('d1.9', 1)], things: [aUser(9, { alias: 'Bob' })] })
+  session.apply({ logs: [session.fill('d1.9', 1)], cached: [aUser(9, { alias: 'Bob' })] })
   const after = viewsOf(client).map((view) => view.getServerSnapshot())
   expect(after.every((value, index) => Object.is(value, before[index]))).toBe(true)
   expect(viewsOf(aClient().client).map((view) => view.getServerSnapshot())).toEqual(before)

@@ -69,7 +69,7 @@ class Bench {
       },
     )
     this.leader = start({
-      state: { logs: [], unsent: [], things: [] },
+      state: { logs: [], unsent: [], cached: [] },
       store: this.store,
       generation: 0,
       listener: {

@@ -1,13 +1,13 @@
-import type { Batch } from '../model/batch.js'
 import type { CoreEvent } from '../core/effects.js'
 import type { Command } from '../core/inputs.js'
 import type { LiveState } from '../core/live-state.js'
+import type { Batch } from '../model/batch.js'
 import type {
+  CachedRead,
   LogKey,
   LogRecord,
   MessageRecord,
   MetaRecord,
-  CachedRead,
   UnsentRecord,
 } from '../model/records.js'
 import type { MessageQuery } from '../ports/store.js'
@@ -17,7 +17,7 @@ export interface ClientState {
   readonly meta: MetaRecord
   readonly logs: ReadonlyMap<LogKey, LogRecord>
   readonly unsent: ReadonlyMap<number, UnsentRecord>
-  readonly things: ReadonlyMap<string, CachedRead>
+  readonly cached: ReadonlyMap<string, CachedRead>
   readonly live: LiveState
 }
 

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
+import { aBatch } from '../../test/support/a-batch.js'
 import { FakeBrowser, type FakePage, sendCommand, settle } from '../../test/support/fake-browser.js'
 import { aLog, anUnsent } from '../../test/support/fake-session.js'
-import { aBatch } from '../../test/support/a-batch.js'
-import { channelVersion } from './channel.js'
 import { StoreError } from '../ports/store.js'
 import { memoryStore } from '../stores/memory-store.js'
+import { channelVersion } from './channel.js'
 
 const call = (op: string) => ({ type: 'call', op, data: {} }) as const
-const things = (page: FakePage) => [...page.session.state.things.keys()]
+const cached = (page: FakePage) => [...page.session.state.cached.keys()]
 const leaderOf = (page: FakePage) => {
   if (!page.leader) throw new Error('the page has never led')
   return page.leader
@@ -101,7 +101,7 @@ describe('a store that fails', () => {
     await browser.store?.lead()
     expect(await one.send(1)).toBe('send')
     expect(one.leaders.map(({ options }) => options.generation)).toEqual([1, 3])
-    expect(things(one)).toEqual(['sent.1'])
+    expect(cached(one)).toEqual(['sent.1'])
   })
 
   it('is not opened in memory mode; then the tab is alone, with the device of its options', async () => {
@@ -184,7 +184,7 @@ describe('the end', () => {
     await waiting
     await expect(one.send(2)).rejects.toMatchObject({ name: 'closed' })
     const two = await browser.open()
-    expect(things(two)).toEqual(['sent.1'])
+    expect(cached(two)).toEqual(['sent.1'])
   })
 
   it('by a logout empties the store and every tab', async () => {
@@ -195,7 +195,7 @@ describe('the end', () => {
     await settle()
     for (const page of pages) {
       expect(page.session.closed.aborted).toBe(true)
-      expect(things(page)).toEqual([])
+      expect(cached(page)).toEqual([])
       expect(page.session.state.live.connection).toMatchObject({
         state: 'ended',
         end: { name: 'closed', message: 'the user has logged out' },
@@ -203,7 +203,7 @@ describe('the end', () => {
       await expect(page.send(2)).rejects.toMatchObject({ name: 'closed' })
     }
     expect(browser.leaders).toEqual([])
-    expect((await browser.store?.load())?.things).toEqual([])
+    expect((await browser.store?.load())?.cached).toEqual([])
   })
 
   it('comes too when the message of the logout was lost, and the store says that it is deleted', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { FakeBrowser, type FakePage, settle } from '../../test/support/fake-browser.js'
 
 const call = (op: string) => ({ type: 'call', op, data: {} }) as const
-const things = (page: FakePage) => [...page.session.state.things.keys()]
+const cached = (page: FakePage) => [...page.session.state.cached.keys()]
 const leaderOf = (page: FakePage) => {
   if (!page.leader) throw new Error('the page has never led')
   return page.leader
@@ -17,7 +17,7 @@ describe('tabs of one browser', () => {
     leaderOf(one).setLive({ typing: [{ conversationId: 9, userId: 9 }] })
     await settle()
     for (const page of [one, two, three]) {
-      expect(things(page)).toEqual(['contacts'])
+      expect(cached(page)).toEqual(['contacts'])
       expect(page.session.state.live.typing).toHaveLength(1)
       expect(page.session.state.meta.commit).toBe(1)
     }
@@ -40,7 +40,7 @@ describe('tabs of one browser', () => {
     const browser = new FakeBrowser()
     const [one, two] = [await browser.open(), await browser.open()]
     expect(await two.send(1)).toBe('send')
-    expect(things(two)).toEqual(['sent.1'])
+    expect(cached(two)).toEqual(['sent.1'])
     expect(leaderOf(one).commands).toMatchObject([{ type: 'send', transactionId: 1 }])
     expect(two.leaders).toEqual([])
   })
@@ -51,7 +51,7 @@ describe('tabs of one browser', () => {
     await leaderOf(one).write('contacts', [1])
     one.freeze()
     const two = await browser.open()
-    expect(things(two)).toEqual(['contacts'])
+    expect(cached(two)).toEqual(['contacts'])
   })
 
   it('take over at once when the leader is closed, and when it crashes', async () => {
@@ -63,7 +63,7 @@ describe('tabs of one browser', () => {
     two.crash()
     await settle()
     await leaderOf(three).write('pins', [])
-    expect(things(three)).toEqual(['pins'])
+    expect(cached(three)).toEqual(['pins'])
   })
 
   it('steal from a leader that does not answer a visible tab for 5 seconds', async () => {
@@ -83,7 +83,7 @@ describe('tabs of one browser', () => {
     one.thaw()
     await settle()
     expect(browser.leaders).toEqual([1])
-    expect(things(one)).toEqual(['sent.1'])
+    expect(cached(one)).toEqual(['sent.1'])
     expect(await one.send(2)).toBe('send')
     expect(leaderOf(two).commands).toHaveLength(2)
   })
@@ -126,7 +126,7 @@ describe('tabs of one browser', () => {
     expect(await late).toBe('send')
     await settle()
     expect(one.leaders[0]?.isStopped).toBe(true)
-    for (const page of [one, two]) expect(things(page)).toEqual(['sent.2', 'sent.1'])
+    for (const page of [one, two]) expect(cached(page)).toEqual(['sent.2', 'sent.1'])
   })
 
   it('read the store when they have missed a batch', async () => {
@@ -142,7 +142,7 @@ describe('tabs of one browser', () => {
     browser.loss = () => false
     await leaderOf(one).write('pins', [])
     await settle()
-    expect(things(two)).toEqual(['contacts', 'pins'])
+    expect(cached(two)).toEqual(['contacts', 'pins'])
     expect(changes).toEqual(['reload'])
     await leaderOf(one).write('profile', [])
     await settle()
@@ -158,7 +158,7 @@ describe('tabs of one browser', () => {
     await settle()
     browser.loss = () => false
     await browser.advance(6_000)
-    expect(things(two)).toEqual(['contacts'])
+    expect(cached(two)).toEqual(['contacts'])
     expect(browser.leaders).toEqual([0])
   })
 
@@ -332,7 +332,7 @@ describe('a tab that the browser suspends', () => {
     one.resume()
     await settle()
     expect(browser.leaders).toEqual([1])
-    expect(things(one)).toEqual(['sent.1'])
+    expect(cached(one)).toEqual(['sent.1'])
   })
 
   it('leads again when there is no other', async () => {

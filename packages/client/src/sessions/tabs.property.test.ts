@@ -134,10 +134,10 @@ it('after any changes of the leader every tab equals the store, and each message
     for (const { session, errors } of open) {
       expect(errors.map(String)).toEqual([])
       expect(session.state.meta).toEqual(stored?.meta ?? session.state.meta)
-      expect([...session.state.things.values()]).toEqual(stored?.things)
+      expect([...session.state.cached.values()]).toEqual(stored?.cached)
       expect(session.state.live.isDurable).toBe(true)
     }
-    const keys = stored?.things.map(({ key }) => key) ?? []
+    const keys = stored?.cached.map(({ key }) => key) ?? []
     for (const { page, transactionId, outcome } of sent) {
       if (open.includes(page)) expect([transactionId, outcome]).toEqual([transactionId, 'done'])
       if (outcome !== 'done') continue

@@ -20,7 +20,7 @@ const tables = {
   logs: 'key',
   messages: ['log', 'seq'],
   unsent: 'transactionId',
-  things: 'key',
+  cached: 'key',
 } as const
 type TableName = keyof typeof tables
 const allTables = Object.keys(tables) as TableName[]
@@ -72,15 +72,15 @@ class IndexedDbStore implements Store {
   }
 
   load(): Promise<StoredState> {
-    return this.#run(['meta', 'logs', 'unsent', 'things'], 'readonly', async (transaction) => {
+    return this.#run(['meta', 'logs', 'unsent', 'cached'], 'readonly', async (transaction) => {
       const all = <T>(table: TableName) => result<T[]>(transaction.objectStore(table).getAll())
-      const [meta, logs, unsent, things] = await Promise.all([
+      const [meta, logs, unsent, cached] = await Promise.all([
         result<MetaRecord | undefined>(transaction.objectStore('meta').get(metaKeys.record)),
         all<StoredState['logs'][number]>('logs'),
         all<StoredState['unsent'][number]>('unsent'),
-        all<StoredState['things'][number]>('things'),
+        all<StoredState['cached'][number]>('cached'),
       ])
-      return { ...(meta && { meta }), logs, unsent, things }
+      return { ...(meta && { meta }), logs, unsent, cached }
     })
   }
 
@@ -243,10 +243,10 @@ async function write(
 ): Promise<void> {
   /** An array is greater than every number. */
   const wholeLog = (log: LogKey) => IDBKeyRange.bound([log], [log, []])
-  const [meta, logs, messages, unsent, things] = allTables.map((name) =>
+  const [meta, logs, messages, unsent, cached] = allTables.map((name) =>
     transaction.objectStore(name),
   ) as [IDBObjectStore, IDBObjectStore, IDBObjectStore, IDBObjectStore, IDBObjectStore]
-  if (batch.isReset) for (const table of [logs, messages, things]) table.clear()
+  if (batch.isReset) for (const table of [logs, messages, cached]) table.clear()
   for (const log of batch.goneLogs) {
     logs.delete(log)
     messages.delete(wholeLog(log))
@@ -258,7 +258,7 @@ async function write(
   for (const record of batch.messages) messages.put(record)
   for (const record of batch.unsent) unsent.put(record)
   for (const transactionId of batch.sent) unsent.delete(transactionId)
-  for (const record of batch.things) things.put(record)
+  for (const record of batch.cached) cached.put(record)
   meta.put(batch.meta, metaKeys.record)
 }
 

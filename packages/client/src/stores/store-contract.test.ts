@@ -30,7 +30,7 @@ async function seqs(store: Store, log: string, query: Partial<MessageQuery> = {}
 describe.each(openers)('the store in $kind', ({ open }) => {
   it('is empty at first', async () => {
     const store = await open()
-    expect(await store.load()).toEqual({ logs: [], unsent: [], things: [] })
+    expect(await store.load()).toEqual({ logs: [], unsent: [], cached: [] })
     expect(await whole(store, 'd1.5')).toEqual([])
     expect(await store.lead()).toMatchObject({ commit: 0 })
   })
@@ -38,19 +38,19 @@ describe.each(openers)('the store in $kind', ({ open }) => {
   it('holds all records of a batch', async () => {
     const store = await open()
     const { generation } = await store.lead()
-    const things = [{ key: 'contacts', value: [1, { a: null }], isStale: true }]
+    const cached = [{ key: 'contacts', value: [1, { a: null }], isStale: true }]
     const batch = aBatch(1, {
       logs: [aLog('d1.5', { change: 3 })],
       messages: [aMessage('d1.5', 1), aMessage('d1.5', 2), aMessage('g7', 1)],
       unsent: [anUnsent(9)],
-      things,
+      cached,
     })
     await store.apply(batch, generation)
     expect(await store.load()).toEqual({
       meta: batch.meta,
       logs: batch.logs,
       unsent: batch.unsent,
-      things,
+      cached,
     })
     expect(await whole(store, 'd1.5')).toEqual([batch.messages[1], batch.messages[0]])
   })
@@ -78,7 +78,7 @@ describe.each(openers)('the store in $kind', ({ open }) => {
       logs: [aLog('d1.5'), aLog('g7')],
       messages: [aMessage('d1.5', 1), aMessage('g7', 1)],
       unsent: [anUnsent(9)],
-      things: [{ key: 'pins', isStale: false }],
+      cached: [{ key: 'pins', isStale: false }],
     })
     await store.apply(full, generation)
     const reset = aBatch(2, { isReset: true, logs: [aLog('g8')], messages: [aMessage('g8', 4)] })
@@ -87,7 +87,7 @@ describe.each(openers)('the store in $kind', ({ open }) => {
       meta: reset.meta,
       logs: reset.logs,
       unsent: full.unsent,
-      things: [],
+      cached: [],
     })
     expect(await whole(store, 'd1.5')).toEqual([])
     expect(await seqs(store, 'g8')).toEqual([4])
@@ -218,7 +218,7 @@ describe('the store in IndexedDB', () => {
     closeByBrowser()
     await closed
     await deleteByBrowser()
-    expect(await store.load()).toEqual({ logs: [], unsent: [], things: [] })
+    expect(await store.load()).toEqual({ logs: [], unsent: [], cached: [] })
     expect(await store.deviceGuid(guid)).toBe(guid)
     expect(await store.deviceGuid('another')).toBe(guid)
   })
@@ -256,7 +256,7 @@ describe('the store in IndexedDB', () => {
     const { generation } = await old.lead()
     await old.apply(aBatch(1, { logs: [aLog('d1.5')] }), generation)
     const next = await openFormat(2)
-    expect(await next.load()).toEqual({ logs: [], unsent: [], things: [] })
+    expect(await next.load()).toEqual({ logs: [], unsent: [], cached: [] })
     await expect(old.load()).rejects.toMatchObject({ failure: 'unavailable' })
     await expect(openFormat(1)).rejects.toMatchObject({ failure: 'unavailable' })
   })
@@ -265,10 +265,10 @@ describe('the store in IndexedDB', () => {
     const { open } = bench()
     const store = await open(name)
     const { generation } = await store.lead()
-    const things = [{ key: 'bad', value: () => {}, isStale: false }]
-    const batch = aBatch(1, { logs: [aLog('d1.5')], messages: [aMessage('d1.5', 1)], things })
+    const cached = [{ key: 'bad', value: () => {}, isStale: false }]
+    const batch = aBatch(1, { logs: [aLog('d1.5')], messages: [aMessage('d1.5', 1)], cached })
     await expect(store.apply(batch, generation)).rejects.toMatchObject({ failure: 'unavailable' })
-    expect(await store.load()).toEqual({ logs: [], unsent: [], things: [] })
+    expect(await store.load()).toEqual({ logs: [], unsent: [], cached: [] })
     expect(await seqs(store, 'd1.5')).toEqual([])
   })
 
@@ -315,7 +315,7 @@ describe('the store in IndexedDB', () => {
     await two.destroy()
     await expect(one.load()).rejects.toMatchObject({ failure: 'deleted' })
     await expect(one.apply(aBatch(2, {}), generation)).rejects.toMatchObject({ failure: 'deleted' })
-    expect(await (await open(name)).load()).toEqual({ logs: [], unsent: [], things: [] })
+    expect(await (await open(name)).load()).toEqual({ logs: [], unsent: [], cached: [] })
   })
 
   it('is out of the way of a deletion while it is released', async () => {

@@ -414,7 +414,7 @@ it('contacts: the list by name, requests that wait, and calls', async () => {
   const { contacts } = client
   expect(contacts.list.getSnapshot()).toBeUndefined()
   contacts.list.subscribe(() => {})
-  const things = [
+  const cached = [
     { key: 'contacts', value: [5, 6], isStale: false },
     {
       key: 'contactRequests',
@@ -425,8 +425,8 @@ it('contacts: the list by name, requests that wait, and calls', async () => {
       isStale: false,
     },
   ]
-  session.apply({ things: [...things, aUser(5, { nick_name: 'Zoe' })] })
-  session.apply({ things: [aUser(6, { alias: 'Ann', relation: 3 })] })
+  session.apply({ cached: [...cached, aUser(5, { nick_name: 'Zoe' })] })
+  session.apply({ cached: [aUser(6, { alias: 'Ann', relation: 3 })] })
   session.setLive({ online: [6] })
   const list = contacts.list.getSnapshot()
   expect(list).toMatchObject([
@@ -477,7 +477,7 @@ it('groups: list, info, members, and calls', async () => {
   const members = [{ user_id: 5, role: 2 }]
   expect(groups.list.getSnapshot()).toBeUndefined()
   session.apply({
-    things: [
+    cached: [
       { key: 'groups', value: [7, 8], isStale: false },
       { key: 'group.7', value: record, isStale: false },
       { key: 'members.7', value: members, isStale: false },
@@ -522,7 +522,7 @@ it('groups: list, info, members, and calls', async () => {
 
 it('client: the own user, the profile, the token', () => {
   const { session, client } = aClient({ userId: 1 })
-  session.apply({ things: [{ key: 'profile', value: { username: 'me' }, isStale: false }] })
+  session.apply({ cached: [{ key: 'profile', value: { username: 'me' }, isStale: false }] })
   expect(client.userId).toBe(1)
   expect(client.profile.getSnapshot()).toEqual({ username: 'me' })
   expect(client.hasToken.getSnapshot()).toBe(true)

@@ -21,7 +21,7 @@ function aClient() {
 }
 
 function pins(...value: number[]) {
-  return { things: [{ key: 'pins', value, isStale: false }] }
+  return { cached: [{ key: 'pins', value, isStale: false }] }
 }
 
 /** A direct conversation with a user above 1, and the time of its last message. */
@@ -74,7 +74,7 @@ it('conversation list: titles, pictures, presence and typing', () => {
   session.apply({ logs: [talk(5, 50), aLog('g7', { last: null, muteMode: 1, status: 0 })] })
   expect(list().conversations.map(({ title }) => title)).toEqual(['', ''])
   session.apply({
-    things: [
+    cached: [
       aUser(5, { alias: 'Bo', avatar: 'bo.png', mute_notification: true }),
       { key: 'group.7', value: group, isStale: false },
     ],
@@ -114,7 +114,7 @@ it('conversation list: a group that was dissolved or left takes no messages', ()
   const isWritable = (id: number) => client.conversation(id).summary.getSnapshot().isWritable
   session.apply({ logs: [aLog('g7', { status: 0 }), aLog('g8', { status: 1 })] })
   expect([isWritable(7), isWritable(8)]).toEqual([true, false])
-  session.apply({ things: [{ key: 'groups', value: [8], isStale: false }] })
+  session.apply({ cached: [{ key: 'groups', value: [8], isStale: false }] })
   expect(isWritable(7)).toBe(false)
 })
 
@@ -131,7 +131,7 @@ it('conversation list: one change among 5,000 conversations keeps all other obje
   const known = new Set(before.conversations)
   expect(after.conversations.filter((each) => !known.has(each))).toHaveLength(1)
   session.apply({ messages: [aMessage('d1.17', 1)] })
-  session.apply({ things: [aUser(9_999)] })
+  session.apply({ cached: [aUser(9_999)] })
   expect(list()).toBe(after)
   expect(notified).toBe(2)
 

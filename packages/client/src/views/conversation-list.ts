@@ -151,17 +151,17 @@ function createChanges(hub: Hub, parts: ConversationParts) {
 }
 
 /** Tests whether a batch may change conversations that it does not name. */
-function isFarReaching({ isReset, goneLogs, things }: Batch): boolean {
+function isFarReaching({ isReset, goneLogs, cached }: Batch): boolean {
   return (
-    isReset || goneLogs.length > 0 || things.some(({ key }) => key === 'pins' || key === 'groups')
+    isReset || goneLogs.length > 0 || cached.some(({ key }) => key === 'pins' || key === 'groups')
   )
 }
 
-function changedConversations({ logs, unsent, things }: Batch): number[] {
+function changedConversations({ logs, unsent, cached }: Batch): number[] {
   return [
     ...logs.map(({ conversationId }) => conversationId),
     ...unsent.map(({ conversationId }) => conversationId),
-    ...things.map(({ key }) => Number(key.split('.')[1])),
+    ...cached.map(({ key }) => Number(key.split('.')[1])),
   ]
 }
 

@@ -65,8 +65,8 @@ export function createConversationParts(hub: Hub): ConversationParts {
     keys,
     logs: (id, kind) => keys(id, kind).flatMap((key) => session.state.logs.get(key) ?? none),
     kind(id) {
-      const { logs, things } = session.state
-      if (logs.has(groupKey(id)) || groups.has(id) || things.get(`group.${id}`)?.value)
+      const { logs, cached } = session.state
+      if (logs.has(groupKey(id)) || groups.has(id) || cached.get(`group.${id}`)?.value)
         return 'group'
       if (keys(id, 'direct').some((key) => logs.has(key))) return 'direct'
       const entry = unsentLists().get(id)?.[0]

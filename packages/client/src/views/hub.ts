@@ -56,8 +56,8 @@ export function createHub(
   }
 }
 
-function hasCachedReads({ things, isReset }: Batch): boolean {
-  return things.length > 0 || isReset
+function hasCachedReads({ cached, isReset }: Batch): boolean {
+  return cached.length > 0 || isReset
 }
 
 /** Returns a function that derives a value again only when one of its inputs is another object. */

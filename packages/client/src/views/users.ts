@@ -15,7 +15,7 @@ export interface Users {
 
 /** Returns the answer of a cached read; undefined: not read yet. */
 export function cachedValueOf<T>(state: ClientState, key: string): T | undefined {
-  return state.things.get(key)?.value as T | undefined
+  return state.cached.get(key)?.value as T | undefined
 }
 
 /** Makes the users of one client. */

@@ -110,7 +110,7 @@ describe('an event of a group with 60 connected members', () => {
     [
       'the end of the group',
       [],
-      ({ server, group }) => server.commit({ ...dissolve(group, author), things: [] }),
+      ({ server, group }) => server.commit({ ...dissolve(group, author), userChanges: [] }),
     ],
   ])('is applied without a call of others: %s', (_what, callers, event) => {
     const world = new Team()

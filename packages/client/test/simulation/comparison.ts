@@ -153,7 +153,7 @@ function differentMessages(
 
 function differentReads({ store, userId, wanted }: Compared, server: ModelServer): string[] {
   return wanted.flatMap((key) => {
-    const record = store.things.get(key)
+    const record = store.cached.get(key)
     if (!record || record.isStale || !('value' in record)) return [`${key} is not read`]
     const [own, right] = [record.value, cachedValueOf(server, userId, key)].map((each) =>
       JSON.stringify(each),

@@ -26,7 +26,7 @@ interface DeviceOptions {
 }
 
 /** What pages may show all the time: little, or everything. */
-export const things = {
+export const watched = {
   few: ['pins', 'user.3', 'members.102'],
   all: [
     ...['contacts', 'user.1', 'user.2', 'user.3', 'groups', 'pins', 'profile'],
@@ -147,7 +147,7 @@ export class Device {
     tab.start()
     tab.input({
       type: 'command',
-      id: `${this.name} things`,
+      id: `${this.name} reads`,
       command: { type: 'watch', caller: 'pages', keys: this.wanted },
     })
     for (const [id, { command, outcome }] of this.commands)

@@ -1,10 +1,10 @@
 /** A store in memory whose commits, failures and crashes the schedule decides. */
 import type { Batch } from '../../src/model/batch.js'
 import type {
+  CachedRead,
   LogRecord,
   MessageRecord,
   MetaRecord,
-  CachedRead,
   UnsentRecord,
 } from '../../src/model/records.js'
 import type { MessageQuery, StoredState, StoreFailure } from '../../src/ports/store.js'
@@ -15,7 +15,7 @@ export class VirtualStore {
   /** By log and position. */
   messages = new Map<string, Map<number, MessageRecord>>()
   unsent = new Map<number, UnsentRecord>()
-  things = new Map<string, CachedRead>()
+  cached = new Map<string, CachedRead>()
   /** The next apply fails with it. */
   failure: StoreFailure | undefined
   #generation = 0
@@ -39,7 +39,7 @@ export class VirtualStore {
     if (batch.meta.commit !== commit + 1)
       throw new Error(`batch ${batch.meta.commit} comes after ${commit}`)
     this.meta = batch.meta
-    if (batch.isReset) for (const table of [this.logs, this.messages, this.things]) table.clear()
+    if (batch.isReset) for (const table of [this.logs, this.messages, this.cached]) table.clear()
     for (const key of batch.goneLogs) {
       this.logs.delete(key)
       this.messages.delete(key)
@@ -53,7 +53,7 @@ export class VirtualStore {
     for (const record of batch.messages) this.#messagesOf(record.log).set(record.seq, record)
     for (const record of batch.unsent) this.unsent.set(record.transactionId, record)
     for (const id of batch.sent) this.unsent.delete(id)
-    for (const record of batch.things) this.things.set(record.key, record)
+    for (const record of batch.cached) this.cached.set(record.key, record)
     return undefined
   }
 
@@ -62,7 +62,7 @@ export class VirtualStore {
       ...(this.meta && { meta: this.meta }),
       logs: [...this.logs.values()],
       unsent: [...this.unsent.values()],
-      things: [...this.things.values()],
+      cached: [...this.cached.values()],
     }
   }
 
@@ -79,7 +79,7 @@ export class VirtualStore {
     copy.meta = this.meta
     copy.logs = new Map(this.logs)
     copy.messages = new Map([...this.messages].map(([key, table]) => [key, new Map(table)]))
-    copy.things = new Map(this.things)
+    copy.cached = new Map(this.cached)
     return copy
   }
 

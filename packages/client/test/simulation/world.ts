@@ -6,7 +6,7 @@ import { Random } from '../../../server/test/support/random.js'
 import type { LogRecord } from '../../src/model/records.js'
 import { Agenda } from './agenda.js'
 import { differences, logKeyOf } from './comparison.js'
-import { Device, things } from './device.js'
+import { Device, watched } from './device.js'
 import { ModelServer } from './model/model-server.js'
 import { type Database, direct, group, keyOf, type LogName } from './model/state.js'
 import type { Write } from './model/writes.js'
@@ -54,7 +54,7 @@ export class World {
     this.random = new Random(seed ^ 0x5f37)
     // Files have seeds that are all even, or all odd.
     const choice = (seed >> 1) % 6
-    this.#wanted = choice === 0 ? things.all : choice < 3 ? things.few : []
+    this.#wanted = choice === 0 ? watched.all : choice < 3 ? watched.few : []
     const { agenda, random } = this
     // Small pages find faults and cost time.
     const few = (least: number, most: number, otherwise: number) =>

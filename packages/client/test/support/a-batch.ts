@@ -10,7 +10,7 @@ const empty: Omit<Batch, 'meta'> = {
   messages: [],
   unsent: [],
   sent: [],
-  things: [],
+  cached: [],
 }
 
 /** A batch of user 5 with a commit number. */

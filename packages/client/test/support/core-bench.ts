@@ -1,16 +1,16 @@
-import type { Batch } from '../../src/model/batch.js'
 import { Core } from '../../src/core/core.js'
 import type { CoreContext } from '../../src/core/core-context.js'
 import type { Effect } from '../../src/core/effects.js'
 import type { Command, InputBody } from '../../src/core/inputs.js'
-import type { Failure } from '../../src/model/failure.js'
 import type { LiveState } from '../../src/core/live-state.js'
 import type { Part } from '../../src/core/part.js'
+import type { Batch } from '../../src/model/batch.js'
+import type { Failure } from '../../src/model/failure.js'
 import type {
+  CachedRead,
   LogRecord,
   MessageRecord,
   MetaRecord,
-  CachedRead,
   UnsentRecord,
 } from '../../src/model/records.js'
 
@@ -28,11 +28,11 @@ export class StoredTables {
   readonly logs = new Map<string, LogRecord>()
   readonly messages = new Map<string, MessageRecord>()
   readonly unsent = new Map<number, UnsentRecord>()
-  readonly things = new Map<string, CachedRead>()
+  readonly cached = new Map<string, CachedRead>()
 
   apply(batch: Batch): void {
     this.meta = batch.meta
-    if (batch.isReset) for (const table of [this.logs, this.messages, this.things]) table.clear()
+    if (batch.isReset) for (const table of [this.logs, this.messages, this.cached]) table.clear()
     for (const key of batch.goneLogs) this.logs.delete(key)
     const dropped = new Set([...batch.goneLogs, ...batch.emptiedLogs])
     const hidden = new Map(batch.hidden.map(({ log, msgId }) => [log, msgId]))
@@ -44,7 +44,7 @@ export class StoredTables {
     for (const record of batch.messages) this.messages.set(`${record.log} ${record.seq}`, record)
     for (const record of batch.unsent) this.unsent.set(record.transactionId, record)
     for (const transactionId of batch.sent) this.unsent.delete(transactionId)
-    for (const record of batch.things) this.things.set(record.key, record)
+    for (const record of batch.cached) this.cached.set(record.key, record)
   }
 }
 
@@ -108,14 +108,14 @@ export class CoreBench {
         return parts(context)
       },
     })
-    const { meta, logs, unsent, things } = this.stored
+    const { meta, logs, unsent, cached } = this.stored
     this.step({
       type: 'start',
       state: {
         ...(meta && { meta }),
         logs: [...logs.values()],
         unsent: [...unsent.values()],
-        things: [...things.values()],
+        cached: [...cached.values()],
       },
     })
   }

@@ -1,14 +1,14 @@
 import type { ClientOptions } from '../../src/api.js'
-import type { ClientPorts } from '../../src/ports/client-ports.js'
 import type { Command } from '../../src/core/inputs.js'
 import type { LiveState } from '../../src/core/live-state.js'
 import type { MetaRecord } from '../../src/model/records.js'
+import { emptyMeta } from '../../src/model/records.js'
+import type { ClientPorts } from '../../src/ports/client-ports.js'
 import { type Store, StoreError } from '../../src/ports/store.js'
 import type { Leadership, TabChange, Tabs } from '../../src/ports/tabs.js'
 import type { Leader, LeaderOptions } from '../../src/runtime/leader.js'
 import { TabSession } from '../../src/sessions/tab-session.js'
 import { memoryStore } from '../../src/stores/memory-store.js'
-import { emptyMeta } from '../../src/model/records.js'
 import { soloTabs } from '../../src/tabs/solo-tabs.js'
 import { aBatch } from './a-batch.js'
 
@@ -401,7 +401,7 @@ export class FakeLeader implements Leader {
   async write(key: string, value: unknown): Promise<void> {
     const { store, generation, listener } = this.options
     const meta = { ...this.#meta, userId: 5, commit: this.#meta.commit + 1 }
-    const batch = { ...aBatch(0, { things: [{ key, value, isStale: false }] }), meta }
+    const batch = { ...aBatch(0, { cached: [{ key, value, isStale: false }] }), meta }
     await store.apply(batch, generation)
     if (this.isStopped) return
     this.#meta = meta

@@ -1,24 +1,23 @@
 import type { ClientOptions } from '../../src/api.js'
-import { emptyLog } from '../../src/core/logs/log-fold.js'
-import type { ClientSession } from '../../src/sessions/session.js'
-import type { Batch } from '../../src/model/batch.js'
 import type { CoreEvent } from '../../src/core/effects.js'
 import type { Command } from '../../src/core/inputs.js'
 import type { LiveState } from '../../src/core/live-state.js'
+import { emptyLog } from '../../src/core/logs/log-fold.js'
+import { ClientError, failureOf } from '../../src/errors.js'
+import { Listeners } from '../../src/lib/listeners.js'
+import { reporterOf } from '../../src/lib/reporter.js'
+import type { Batch } from '../../src/model/batch.js'
 import type {
+  CachedRead,
   LogKey,
   LogRecord,
   MessageRecord,
   MetaRecord,
   SeqRange,
-  CachedRead,
   UnsentRecord,
 } from '../../src/model/records.js'
-import { ClientError, failureOf } from '../../src/errors.js'
-import { Listeners } from '../../src/lib/listeners.js'
-import { reporterOf } from '../../src/lib/reporter.js'
 import type { MessageQuery } from '../../src/ports/store.js'
-import type { StateChange } from '../../src/sessions/session.js'
+import type { ClientSession, StateChange } from '../../src/sessions/session.js'
 
 /** The own user of a fake session. */
 export const me = 1
@@ -33,7 +32,7 @@ const empty: Omit<Batch, 'meta'> = {
   messages: [],
   unsent: [],
   sent: [],
-  things: [],
+  cached: [],
 }
 
 /** A session with state and answers that the test sets: no core, no store, no network. */
@@ -42,7 +41,7 @@ export class FakeSession implements ClientSession {
     meta: { userId: me, epoch: 'e', pos: 'p', listCursor: '', commit: 0 } as MetaRecord,
     logs: new Map<LogKey, LogRecord>(),
     unsent: new Map<number, UnsentRecord>(),
-    things: new Map<string, CachedRead>(),
+    cached: new Map<string, CachedRead>(),
     live: {
       connection: { state: 'online' },
       userId: me,
@@ -122,12 +121,12 @@ export class FakeSession implements ClientSession {
 
   /** Applies a batch, and notifies. */
   apply(changes: Partial<Batch>): void {
-    const { logs, unsent, things } = this.state
+    const { logs, unsent, cached } = this.state
     const batch: Batch = { ...empty, meta: this.state.meta, ...changes }
     this.state.meta = batch.meta
     if (batch.isReset) {
       logs.clear()
-      things.clear()
+      cached.clear()
       this.stored.clear()
     }
     for (const key of batch.goneLogs) logs.delete(key)
@@ -142,7 +141,7 @@ export class FakeSession implements ClientSession {
     for (const each of batch.messages) this.stored.set(`${each.log} ${each.seq}`, each)
     for (const each of batch.unsent) unsent.set(each.transactionId, each)
     for (const id of batch.sent) unsent.delete(id)
-    for (const each of batch.things) things.set(each.key, each)
+    for (const each of batch.cached) cached.set(each.key, each)
     this.notify({ type: 'batch', batch })
   }
 

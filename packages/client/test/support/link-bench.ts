@@ -67,7 +67,7 @@ export class LinkBench {
       },
       ...options,
     })
-    this.step({ type: 'start', state: state ?? { logs: [], unsent: [], things: [] } })
+    this.step({ type: 'start', state: state ?? { logs: [], unsent: [], cached: [] } })
   }
 
   /** The number of the connection that was opened last. */

@@ -66,7 +66,7 @@ export class TestLeader implements Disposable {
       },
     )
     this.leader = start({
-      state: { logs: [], unsent: [], things: [] },
+      state: { logs: [], unsent: [], cached: [] },
       store,
       generation: 0,
       listener: {

@@ -59,14 +59,14 @@ const actions: fc.Arbitrary<Action> = fc.oneof(
 class World {
   readonly bench = new CoreBench({
     parts: (context) => {
-      const things = new CachedReads(context)
+      const cached = new CachedReads(context)
       return [
-        things,
+        cached,
         {
           // As Sync does with `user` of a page.
           event: ({ event, data }) => {
             const { kind, ref } = data as { readonly kind: number; readonly ref: number }
-            if (event === 'changed') things.changed(kind, ref)
+            if (event === 'changed') cached.changed(kind, ref)
           },
         },
       ]
@@ -135,7 +135,7 @@ class World {
 
   check(): void {
     for (const key of this.wanted) {
-      const { value, isStale } = this.bench.stored.things.get(key) ?? {}
+      const { value, isStale } = this.bench.stored.cached.get(key) ?? {}
       expect({ key, isStale, value: JSON.stringify(value) }).toEqual({
         key,
         isStale: false,
@@ -199,7 +199,7 @@ class World {
   }
 }
 
-it('wanted things equal the server, whatever changes, fails and is cut', () => {
+it('wanted cached reads equal the server, whatever changes, fails and is cut', () => {
   fc.assert(
     fc.property(fc.array(actions, { maxLength: 80 }), (script) => {
       const world = new World()

@@ -1,23 +1,23 @@
 import { userChangeKind } from '@hermod/protocol'
 import { describe, expect, it } from 'vitest'
 import { CoreBench } from '../../../test/support/core-bench.js'
-import { parseKey, kinds } from './kinds.js'
-import { keysOfChange } from './stale.js'
 import { CachedReads } from './cached-reads.js'
+import { kinds, parseKey } from './kinds.js'
+import { keysOfChange } from './stale.js'
 
 class Bench extends CoreBench {
   static create(): Bench {
     return new Bench({
       parts: (context) => {
-        const things = new CachedReads(context)
+        const cached = new CachedReads(context)
         return [
-          things,
+          cached,
           // A test calls CachedReads as Sync does, within a step.
           {
             event: ({ event, data }) => {
               const { kind = 0, ref = 0, version = 0 } = data as Readonly<Record<string, number>>
-              if (event === 'changed') things.changed(kind, ref)
-              else if (event === 'head') things.groupVersion(ref, version)
+              if (event === 'changed') cached.changed(kind, ref)
+              else if (event === 'head') cached.groupVersion(ref, version)
             },
           },
         ]
@@ -32,11 +32,11 @@ class Bench extends CoreBench {
   }
 
   value(key: string): unknown {
-    return this.stored.things.get(key)?.value
+    return this.stored.cached.get(key)?.value
   }
 
   isStale(key: string): boolean | undefined {
-    return this.stored.things.get(key)?.isStale
+    return this.stored.cached.get(key)?.isStale
   }
 }
 
@@ -49,7 +49,7 @@ const opened = (keys: readonly string[]) => {
 
 const groupEvent = (members: object) => ({ actor_id: 9, user_ids: [8], group_id: 7, ...members })
 
-describe('things', () => {
+describe('cached reads', () => {
   it('are read when they are wanted, and kept', () => {
     const bench = opened(['profile'])
     bench.answer(bench.take('user.profile.get'), { nick_name: 'Al' })
@@ -346,7 +346,7 @@ describe('a stale thing', () => {
     bench.cut()
     bench.epoch = 'restored'
     bench.open()
-    expect(bench.stored.things.size).toBe(0)
+    expect(bench.stored.cached.size).toBe(0)
     bench.advance(200)
     bench.answer(bench.take('user.profile.get'), { nick_name: 'Old' })
     expect(bench.value('profile')).toEqual({ nick_name: 'Old' })
@@ -384,7 +384,7 @@ describe('a read that fails', () => {
     bench.answer(bench.take('contact.list'), 'nonsense')
     bench.refuse(bench.take('user.profile.get'), 50000, 'internal_error')
     bench.advance(100_000)
-    expect(bench.stored.things.size).toBe(0)
+    expect(bench.stored.cached.size).toBe(0)
     expect(bench.calls).toEqual([])
     bench.cut()
     bench.open()
@@ -406,14 +406,14 @@ it('users are read again once after a start, since their names send no event', (
   bench.restart()
   bench.open()
   bench.want(['user.1'])
-  const record = bench.stored.things.get('user.1')
+  const record = bench.stored.cached.get('user.1')
   bench.answer(bench.take('contact.find'), [{ user_id: 1, nick_name: 'Al' }])
-  expect(bench.stored.things.get('user.1')).toBe(record)
+  expect(bench.stored.cached.get('user.1')).toBe(record)
   bench.want(['user.1'])
   expect(bench.calls).toEqual([])
 })
 
-it('each kind of user change names things that exist', () => {
+it('each kind of user change names cached reads that exist', () => {
   for (const kind of Object.values(userChangeKind)) {
     const keys = keysOfChange(kind, 7, 5)
     expect(keys.length).toBeGreaterThan(0)

@@ -1,12 +1,12 @@
 import { badAnswer, failureOf, notConnected } from '../../errors.js'
-import type { CallOutcome, CoreContext } from '../core-context.js'
-import type { Answer, Command } from '../inputs.js'
 import type { Failure } from '../../model/failure.js'
-import { idsOf, listOf, type Members, membersOf } from '../logs/wire.js'
-import { isRepeated, spreadMs, waitMsOf } from '../outcomes.js'
-import type { ServerEvent, Part } from '../part.js'
 import type { CachedRead } from '../../model/records.js'
 import type { CachedReadsListener } from '../access.js'
+import type { CallOutcome, CoreContext } from '../core-context.js'
+import type { Answer, Command } from '../inputs.js'
+import { idsOf, listOf, type Members, membersOf } from '../logs/wire.js'
+import { isRepeated, spreadMs, waitMsOf } from '../outcomes.js'
+import type { Part, ServerEvent } from '../part.js'
 import { groupAfter, isSharedEvent, membersAfter, stepOf } from './group-changes.js'
 import { parseKey, type ReadKind } from './kinds.js'
 import { keysOfChange, keysOfEvent, keysOfOwnChange } from './stale.js'
@@ -62,8 +62,8 @@ export class CachedReads implements Part, CachedReadsListener {
     this.#context = context
   }
 
-  start({ things }: { readonly things: readonly CachedRead[] }): void {
-    for (const record of things) this.#records.set(record.key, record)
+  start({ cached }: { readonly cached: readonly CachedRead[] }): void {
+    for (const record of cached) this.#records.set(record.key, record)
   }
 
   opened(): void {

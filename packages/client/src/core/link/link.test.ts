@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { failureOf } from '../../errors.js'
 import { LinkBench, openedSession } from '../../../test/support/link-bench.js'
+import { failureOf } from '../../errors.js'
 
 /** A bench that has asked for a connection and has its token. */
 function connecting(options = {}): LinkBench {
@@ -62,7 +62,7 @@ describe('connecting', () => {
 
   it('sends the position that the store has', () => {
     const meta = { userId: 5, epoch: 'e1', pos: 'p7', listCursor: '', commit: 3 }
-    const bench = connecting({ state: { meta, logs: [], unsent: [], things: [] } })
+    const bench = connecting({ state: { meta, logs: [], unsent: [], cached: [] } })
     bench.step({ type: 'opened', connection: 1 })
     expect(bench.sent()).toMatchObject([{ data: { pos: 'p7', user_id: 5 } }])
   })
@@ -100,7 +100,7 @@ describe('connecting', () => {
 
 describe('the epoch and the user', () => {
   const meta = { userId: 5, epoch: 'e1', pos: 'p7', listCursor: 'c', commit: 3 }
-  const state = { meta, logs: [], unsent: [], things: [] }
+  const state = { meta, logs: [], unsent: [], cached: [] }
 
   it('another epoch drops everything but unsent messages, before parts see the session', () => {
     const calls: string[] = []

@@ -1,18 +1,18 @@
+import { pairOf } from '../../model/log-key.js'
+import type { LogKey, LogRecord, MessageRecord } from '../../model/records.js'
 import type { StoredState } from '../../ports/store.js'
+import type { ReceiptsListener, UnsentListener } from '../access.js'
 import type { CoreContext } from '../core-context.js'
 import type { Command } from '../inputs.js'
-import { pairOf } from '../../model/log-key.js'
 import type { Part } from '../part.js'
 import { covers } from '../ranges.js'
-import type { LogKey, LogRecord, MessageRecord } from '../../model/records.js'
-import type { ReceiptsListener, UnsentListener } from '../access.js'
 import {
   beginFold,
   emptyLog,
   type Fold,
+  type FoldReader,
   forget,
   needHead,
-  type FoldReader,
   readLast,
   showRead,
 } from './log-fold.js'
@@ -40,7 +40,7 @@ export interface Watch {
 
 /** Changes, and everything else, that happened to a log last. */
 type Moves = { readonly [kind in MoveKind]: number }
-/** `numbers`: positions, deletions and other things that no change number counts. */
+/** `numbers`: positions, deletions and all else that no change number counts. */
 export type MoveKind = 'changes' | 'numbers'
 /** Moves of a log since a request. */
 export type Moved = 'nothing' | MoveKind | 'both'

@@ -96,14 +96,14 @@ export class ModelServer implements ServerAccess {
   }
 
   /** Appends a row to the outbox, and begins to tell the connected devices. */
-  commit({ row, events, things = [] }: Write): void {
+  commit({ row, events, userChanges: changes = [] }: Write): void {
     const { rows, userChanges } = this.database
     rows.push({ ...row, time: this.now })
     const pos = rows.length
-    for (const { user, kind, ref } of things) {
-      const changes = userChanges.get(user) ?? new Map()
-      userChanges.set(user, changes)
-      changes.set(`${kind} ${ref}`, { kind, ref, pos })
+    for (const { user, kind, ref } of changes) {
+      const ofUser = userChanges.get(user) ?? new Map()
+      userChanges.set(user, ofUser)
+      ofUser.set(`${kind} ${ref}`, { kind, ref, pos })
     }
     for (const event of events)
       for (const session of this.sessions)

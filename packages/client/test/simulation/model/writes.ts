@@ -17,10 +17,10 @@ import {
   type ModelGroup,
   type ModelLog,
   type ModelMessage,
-  positionsOf,
   notReceived,
   type OutboxRow,
   peerOf,
+  positionsOf,
   userOf,
 } from './state.js'
 
@@ -42,7 +42,7 @@ export interface Write {
   readonly row: Omit<OutboxRow, 'time'>
   readonly events: readonly ModelEvent[]
   /** User changes: kind and ref by user. */
-  readonly things?: readonly {
+  readonly userChanges?: readonly {
     readonly user: number
     readonly kind: number
     readonly ref: number
@@ -386,7 +386,7 @@ function groupWrite(
   return {
     row: { logs: [], groups: [of.id], users: userIds },
     events: [{ event, lane: keyOf(group(of.id)), users: told, dataFor: () => data }],
-    things: userIds.map((user) => ({ user, kind: kinds.group, ref: of.id })),
+    userChanges: userIds.map((user) => ({ user, kind: kinds.group, ref: of.id })),
   }
 }
 
@@ -417,7 +417,7 @@ function ownWrite(
   return {
     row: { logs: [], groups: [], users: [userId] },
     events: [{ event, lane: `user ${userId}`, users: [userId], dataFor: () => data }],
-    things: [{ user: userId, kind, ref }],
+    userChanges: [{ user: userId, kind, ref }],
   }
 }
 
@@ -448,7 +448,7 @@ export function changeContact(
   return {
     row: { logs: [], groups: [], users },
     events: [{ event, lane: `user ${userId}`, users, dataFor: () => data }],
-    things: [
+    userChanges: [
       { user: userId, kind, ref: peer },
       { user: peer, kind, ref: userId },
     ],

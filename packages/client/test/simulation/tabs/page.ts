@@ -1,9 +1,10 @@
 /** One tab with a session of the client. */
-import type { ClientSession } from '../../../src/sessions/session.js'
+
 import type { Command } from '../../../src/core/inputs.js'
-import { openSession } from '../../../src/sessions/open-session.js'
 import type { TabChange } from '../../../src/ports/tabs.js'
-import { type Surroundings, things } from '../device.js'
+import { openSession } from '../../../src/sessions/open-session.js'
+import type { ClientSession } from '../../../src/sessions/session.js'
+import { type Surroundings, watched } from '../device.js'
 import type { SessionLink } from '../model/model-session.js'
 import { VirtualConnection } from '../virtual-connection.js'
 import { TabLoop, type VirtualBrowser } from './virtual-browser.js'
@@ -81,7 +82,7 @@ export class Page {
       if (state === 'ended') this.wrong.push(`${name} shows that its connection has ended`)
     })
     this.session.connect()
-    this.execute({ type: 'watch', caller: 'views', keys: things.few }).catch(() => {})
+    this.execute({ type: 'watch', caller: 'views', keys: watched.few }).catch(() => {})
   }
 
   /** @returns when the outcome is there */
@@ -114,7 +115,7 @@ export class Page {
 
   /** @returns the tables of this tab that are not those of the store, as sentences */
   differences(): string[] {
-    const { meta, logs, unsent, things } = this.session.state
+    const { meta, logs, unsent, cached } = this.session.state
     const { store } = this.browser
     const text = (table: Iterable<readonly [string | number, unknown]>) =>
       JSON.stringify([...table].sort(([a], [b]) => (a < b ? -1 : 1)))
@@ -122,7 +123,7 @@ export class Page {
       ['meta', JSON.stringify(meta), JSON.stringify(store.meta)],
       ['logs', text(logs), text(store.logs)],
       ['unsent', text(unsent), text(store.unsent)],
-      ['things', text(things), text(store.things)],
+      ['cached', text(cached), text(store.cached)],
     ]
     const found = pairs
       .filter(([, own, stored]) => own !== stored)

@@ -5,7 +5,7 @@
 import { Random } from '../../../../server/test/support/random.js'
 import { Agenda } from '../agenda.js'
 import { differences, logKeyOf } from '../comparison.js'
-import { things } from '../device.js'
+import { watched } from '../device.js'
 import { ModelServer } from '../model/model-server.js'
 import { direct, group, keyOf, type LogName } from '../model/state.js'
 import { edit, pin, read, recall, store, type Write } from '../model/writes.js'
@@ -149,7 +149,7 @@ export class TabsWorld {
   #differences(): string[] {
     const { store: stored } = this.browser
     const connection = this.pages[0]?.session.state.live.connection.state
-    const wanted = things.few
+    const wanted = watched.few
     const compared = { name: 'browser', userId: me, store: stored, wanted, connection, pending: [] }
     return [
       ...differences(compared, this.server),
