@@ -413,7 +413,11 @@ describe.each(anyBackend())('groups of deleted users on $name', (backend) => {
           ).length > 0
         await waitFor(isWaiting, { what: 'the deletion to wait for the group', timeoutMs: 10_000 })
         // As a kick does it.
-        await sql(`delete from group_members where group_id = ${group_id} and user_id = ${heir.id}`)
+        for (const table of [
+          'group_members where group_id',
+          'readers where low_id = high_id and low_id',
+        ])
+          await sql(`delete from ${table} = ${group_id} and user_id = ${heir.id}`)
         await sql('commit')
         expect(await removed).toMatchObject({ code: succeeded })
       } finally {
