@@ -401,7 +401,7 @@ class ThreadConnection implements DatabaseConnection {
     await this.#request({ copyAgain: { walPath: `${this.path}-wal`, descriptor } })
   }
 
-  // biome-ignore lint/correctness/useYield: streaming is part of Kysely's interface and of no use across threads
+  // biome-ignore lint/correctness/useYield: part of Kysely's interface, of no use across threads
   async *streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
     throw new Error('the database thread does not stream')
   }

@@ -117,9 +117,9 @@ export class MessageOperations {
   /**
    * Performs the operation of a message of content_type 9 to 12. A repeated transaction ID has no effect.
    * @throws AppError invalid_parameter, user_not_found, group_not_found, member_required,
-   * conversation_not_found, message_not_found,
-   *   no_permission, message_type_refused, message_too_large, recall_too_late, recall_disabled; user_deleted when the
-   *   actor is deleted concurrently
+   *   conversation_not_found, message_not_found, no_permission, message_type_refused,
+   *   message_too_large, recall_too_late, recall_disabled; user_deleted when the actor is deleted
+   *   concurrently
    */
   async perform(actor: Actor, request: OperationRequest, charge: ChargeRows): Promise<void> {
     const { database, transactions, clock, transactionTtlMs } = this.options
