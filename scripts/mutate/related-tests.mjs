@@ -15,7 +15,13 @@ const tests = {
     'users/names',
   ],
   'domain/devices/': ['users/devices', 'users/tokens'],
-  'domain/files/': ['users/tokens', 'users/logins'],
+  'domain/files/': [
+    'files/files',
+    'files/file-uploads',
+    'files/file-links',
+    'users/tokens',
+    'users/logins',
+  ],
   'domain/groups/admission/': [
     'groups/group-applications',
     'groups/group-invitations',
@@ -67,6 +73,7 @@ const tests = {
     'messaging/edits',
     'groups/group-messages',
     'messaging/broadcasts',
+    'messaging/broadcast-changes',
   ],
   'domain/messaging/model/message-model': [
     'messaging/messages',
@@ -99,6 +106,7 @@ const tests = {
     'messaging/edits',
     'messaging/changes',
     'messaging/broadcasts',
+    'messaging/broadcast-changes',
     'groups/group-operations',
   ],
   'domain/messaging/reading/': [
@@ -115,6 +123,7 @@ const tests = {
     'messaging/send-batches',
     'groups/group-messages',
     'messaging/broadcasts',
+    'messaging/broadcast-changes',
     'messaging/recall',
     'contacts/contact-sending',
     'background/nodes',
@@ -190,6 +199,9 @@ const tests = {
     'database/statement-check',
     'database/database-thread',
     'messaging/messages',
+    'messaging/history',
+    'messaging/transaction-ids',
+    'messaging/message-restarts',
     'background/nodes',
   ],
   'db/database': [

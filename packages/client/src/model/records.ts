@@ -6,7 +6,7 @@
  */
 
 /** The version of these shapes. A store of another version is dropped, its unsent messages with it. */
-export const storeFormat = 1
+export const storeFormat = 2
 
 /**
  * Names a log: `d5.9` the direct conversation of users 5 and 9, `g7` group 7, `b5` the broadcasts

@@ -23,7 +23,7 @@ export type EventAudience =
   | 'none'
 
 /**
- * The users whose things an event changes; `both`: the actor and the users; `owners`: the new and
+ * The users whose data an event changes; `both`: the actor and the users; `owners`: the new and
  * the former owner. The payload does not name these, so the code that appends the event does:
  * - `managers`: owner and admins of the group, who answer its join requests and block users
  * - `invitees`: users with an invitation that the event has answered or closed

@@ -4,7 +4,7 @@ import type { Consumer } from '../outbox/consumer.js'
 import type { LogHolder } from '../outbox/outbox-purge.js'
 
 /** Work that follows the outbox with its own positions. */
-export interface OutboxFollowing {
+export interface BackgroundFollower {
   start(): Promise<void>
   /** Something was appended for the app, on this node or another one. */
   wake(appId: string): void
@@ -13,7 +13,7 @@ export interface OutboxFollowing {
 
 /** The background work of a domain. */
 export interface BackgroundWork {
-  readonly followers?: readonly OutboxFollowing[]
+  readonly followers?: readonly BackgroundFollower[]
   /** Positions of the outbox up to which rows may be deleted; see OutboxPurge. */
   readonly logHolders?: readonly LogHolder[]
   readonly consumers?: readonly Consumer[]

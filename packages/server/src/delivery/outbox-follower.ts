@@ -145,7 +145,7 @@ export class OutboxFollower {
     if (!this.#isStarted || position <= this.#position) return
     if (events.length === 0 || this.#ready.size >= maxReady) return
     this.#ready.set(position, {
-      row: handedConcern(position, events, this.options.now()),
+      row: handedKeys(position, events, this.options.now()),
       events,
     })
     this.#beginReady()
@@ -294,7 +294,7 @@ export class OutboxFollower {
 }
 
 /** The keys of a row of messages that was handed over. */
-function handedConcern(position: number, events: readonly DeliveredEvent[], now: number): RowKeys {
+function handedKeys(position: number, events: readonly DeliveredEvent[], now: number): RowKeys {
   const logs = new Map<string, ChangedLog>()
   for (const { payload, change = 0 } of events) {
     if (!('conversation' in payload)) continue

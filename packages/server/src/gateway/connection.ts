@@ -6,7 +6,7 @@ import type { ClientConnection, Session } from '../sessions/session.js'
 import type { BytesByUser } from './bytes-by-user.js'
 import type { PendingCalls } from './calls/pending-calls.js'
 import type { ClientSocket, SocketEvents } from './client-socket.js'
-import { ConnectionBounds } from './connection-bounds.js'
+import { ConnectionCounts } from './connection-counts.js'
 import {
   closeOfRefusal,
   closeReason,
@@ -88,7 +88,7 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
   #isCorked = false
   #isPaused = false
   #resumedAt = 0
-  readonly #bounds = new ConnectionBounds(this)
+  readonly #counts = new ConnectionCounts(this)
 
   constructor(
     readonly host: ConnectionHost,
@@ -158,7 +158,7 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
   /** Counts bytes as they arrive. */
   heard(chunk: Buffer): void {
     this.heardAt = performance.now()
-    if (this.state !== 'closing') this.#bounds.arrived(chunk)
+    if (this.state !== 'closing') this.#counts.arrived(chunk)
   }
 
   received(bytes: Buffer, isBinary: boolean): void {
@@ -206,18 +206,18 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
     if (!this.#isPaused || this.isBehind) return
     this.#isPaused = false
     this.#resumedAt = performance.now()
-    this.#bounds.resumed()
+    this.#counts.resumed()
     this.websocket.resume()
   }
 
   /**
-   * Tells the bytes that the client has not read to the bounds of all connections.
+   * Reports the bytes that the client has not read to the bounds of all connections.
    * @returns whether there are any
    */
   countUnread(): boolean {
     if (this.state === 'closing') return false
     const unread = this.socket.writableLength
-    this.#bounds.holdUnread(unread)
+    this.#counts.holdUnread(unread)
     // The bounds may have closed it.
     if (this.isClosing) return false
     if (this.isBehind) this.pause()
@@ -276,12 +276,12 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
 
   /** Counts a frame that no limit of calls counts. */
   countIdle(bytes: number, share = 1): void {
-    if (this.#bounds.countIdle(bytes, share, this.heardAt)) this.host.countedIdle(this, bytes)
+    if (this.#counts.countIdle(bytes, share, this.heardAt)) this.host.countedIdle(this, bytes)
   }
 
   #end(): void {
     this.state = 'closing'
-    this.#bounds.end()
+    this.#counts.end()
   }
 
   #cork(): void {

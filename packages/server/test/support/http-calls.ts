@@ -3,7 +3,7 @@ import { maxBodyBytes as maxBytesOf, registerUser } from '@hermod/protocol'
 import type { Answer, CallOptions } from '@hermod/testkit'
 import type { InProcessServer } from './in-process-server.js'
 
-/** Of a registration. */
+/** The bound of the body of a registration, in bytes. */
 export const maxBodyBytes = maxBytesOf(registerUser)
 
 let names = 0
@@ -15,7 +15,7 @@ export function httpCalls(server: InProcessServer) {
   return {
     call,
     newName,
-    /** The body of a registration. */
+    /** The bound of the body of a registration, in bytes. */
     credentials: (more: object = {}) =>
       JSON.stringify({ username: newName(), password: 'correct horse', ...more }),
     register: (rawBody: string | Uint8Array, headers: CallOptions['headers'] = {}) =>

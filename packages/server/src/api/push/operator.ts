@@ -66,11 +66,11 @@ function optionFields(params: CertificateOptions): CertificateOptions {
   return Object.fromEntries(
     Object.keys(certificateOptions)
       .map((name) => [name, given[name as keyof CertificateOptions]] as const)
-      .filter(([, value]) => value !== undefined && value !== '' && !isListWithoutEntries(value)),
+      .filter(([, value]) => value !== undefined && value !== '' && !isEmptyList(value)),
   )
 }
 
-function isListWithoutEntries(value: unknown): boolean {
+function isEmptyList(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0
 }
 

@@ -89,8 +89,8 @@ export function refusesStrangers(
 }
 
 /**
- * Tests whether a user who accepts contacts only takes messages and additions to groups from the other
- * one (rules E11, F4b).
+ * Tests whether a user who takes messages and additions to groups from contacts only accepts the
+ * other user (rules E11, F4b).
  */
 export function isAcceptedContact({
   state,

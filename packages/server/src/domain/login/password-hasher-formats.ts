@@ -56,8 +56,8 @@ function parseArgon2(text: string): PasswordHash | null {
   if (
     !saltBytes ||
     !hashBytes ||
-    !isIntegerWithin(saltBytes.length, 8, 48) ||
-    !isIntegerWithin(hashBytes.length, 10, 64)
+    !isBetween(saltBytes.length, 8, 48) ||
+    !isBetween(hashBytes.length, 10, 64)
   )
     return null
   return {
@@ -101,7 +101,7 @@ export function importViolation(text: string): string | null {
 function excess(hash: PasswordHash): string | null {
   switch (hash.kind) {
     case 'bcrypt':
-      return isIntegerWithin(hash.cost, 4, maxBcryptCost)
+      return isBetween(hash.cost, 4, maxBcryptCost)
         ? null
         : `a bcrypt cost from 4 to ${maxBcryptCost}`
     case 'scrypt':
@@ -122,7 +122,7 @@ function scryptExcess({
   if (n < 2 || r < 1 || bytes > maxScryptBytes) return 'scrypt parameters that need at most 64 MiB'
   if (p < 1 || p > maxLanes || bytes * p > maxScryptLaneBytes)
     return `a scrypt p from 1 to ${maxLanes} that needs at most 256 MiB in all`
-  return isIntegerWithin(salt.length, 8, 64) && isIntegerWithin(hash.length, 16, 64)
+  return isBetween(salt.length, 8, 64) && isBetween(hash.length, 16, 64)
     ? null
     : 'a scrypt salt of 8 to 64 and a hash of 16 to 64 bytes'
 }
@@ -134,10 +134,10 @@ function argon2Excess({
   lanes,
 }: Extract<PasswordHash, { version: number }>): string | null {
   if (version !== 16 && version !== 19) return 'argon2 version 16 or 19'
-  if (!isIntegerWithin(lanes, 1, maxLanes)) return `an argon2 p from 1 to ${maxLanes}`
-  if (!isIntegerWithin(memoryKiB, 8 * lanes, maxArgon2KiB))
+  if (!isBetween(lanes, 1, maxLanes)) return `an argon2 p from 1 to ${maxLanes}`
+  if (!isBetween(memoryKiB, 8 * lanes, maxArgon2KiB))
     return 'an argon2 m of at least 8 for each lane and at most 256 MiB'
-  return isIntegerWithin(passes, 1, maxArgon2WorkKiB / memoryKiB)
+  return isBetween(passes, 1, maxArgon2WorkKiB / memoryKiB)
     ? null
     : 'an argon2 t of at least 1 that, times m, is at most 1 GiB'
 }
@@ -159,6 +159,6 @@ export function scryptBytes({ n, r }: { readonly n: number; readonly r: number }
   return 128 * n * r
 }
 
-function isIntegerWithin(value: number, min: number, max: number): boolean {
+function isBetween(value: number, min: number, max: number): boolean {
   return value >= min && value <= max
 }

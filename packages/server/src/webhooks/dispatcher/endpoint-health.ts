@@ -22,7 +22,7 @@ export interface HealthState {
   readonly retryAfter: RetryAfter | undefined
 }
 
-interface Request {
+interface CountedRequest {
   readonly result: Pick<SendResult, 'outcome' | 'retryAfterMs'>
   /** First key of the request. */
   readonly key: string
@@ -59,7 +59,7 @@ export function requestBounds(
 /** Returns the state after a request. `gone` and `failing` are reasons to disable the endpoint. */
 export function afterRequest(
   state: HealthState,
-  request: Request,
+  request: CountedRequest,
 ): { readonly state: HealthState; readonly verdict: 'up' | 'down' | 'gone' | 'failing' } {
   const { key, active, now } = request
   const { outcome, retryAfterMs } = request.result
@@ -74,7 +74,7 @@ export function afterRequest(
   // A pause that is asked for few keys holds these, so that events of other keys are still tried.
   const keys = retryAfterMs === null ? active : failingKeys
   if (failed.failing.size < Math.min(failingKeys, keys)) return { state: failed, verdict: 'up' }
-  // Requests that were sent before it was down tell nothing new.
+  // Requests that were sent before it was down show nothing new.
   return { state: isDown(stored, now) ? failed : backedOff(failed, request), verdict: 'down' }
 }
 
@@ -87,7 +87,7 @@ function withFailure(stored: EndpointHealth, now: number): EndpointHealth {
 /** Begins a back-off. A pause that the receiver asks for does not lengthen the next one. */
 function backedOff(
   { stored, failing, retryAfter: before }: HealthState,
-  { result: { retryAfterMs }, now, random }: Request,
+  { result: { retryAfterMs }, now, random }: CountedRequest,
 ): HealthState {
   const failures = retryAfterMs === null ? stored.failures + 1 : stored.failures || 1
   const isDoubtful = failing.size < failingKeys

@@ -23,12 +23,12 @@ export class UserCommands {
 
   constructor(readonly server: InProcessServer) {}
 
-  /** The words after `hermod user`. */
+  /** Arguments after `hermod user`. */
   run(args: readonly string[], input?: string): Promise<CommandResult> {
     return callHermod(['user', ...args], this.server.settings, input)
   }
 
-  /** What a command that must succeed prints for scripts. */
+  /** The output for scripts of a command that must succeed. */
   async json(args: readonly string[], input?: string): Promise<Json> {
     return printed(await this.run([...args, '--json'], input))
   }
@@ -90,7 +90,7 @@ export function userCommands(backend: Backend): UserCommands {
   return commands
 }
 
-/** What a command that must succeed prints for scripts. */
+/** The output for scripts of a command that must succeed. */
 export function printed(result: CommandResult): Json {
   expect(result).toMatchObject({ code: 0, err: '' })
   return JSON.parse(result.out)

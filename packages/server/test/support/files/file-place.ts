@@ -16,7 +16,7 @@ export const filePlaces = anyBackend().flatMap((backend) =>
   fileStoreKinds.map((kind) => ({ backend, kind, name: `${kind.name} on ${backend.name}` })),
 )
 
-/** Whether the last part of a key is that of a file as it was uploaded. */
+/** Tests whether the last part of a key is that of a file as it was uploaded. */
 const isOriginal = (name: string) => name.split('.').length === 2
 
 export class FilePlace implements AsyncDisposable {
@@ -68,7 +68,7 @@ export class FilePlace implements AsyncDisposable {
     expect(keys.filter(isOriginal).toSorted()).toEqual(known.toSorted())
   }
 
-  /** What the address of a file says that does not exist. */
+  /** The answer at the address of a file that does not exist. */
   link = (maker: Session, recipient: Session, changes: Partial<FileLink> = {}): FileLink => ({
     appId: this.server.appId,
     fileId: 'z'.repeat(26),

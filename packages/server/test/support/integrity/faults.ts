@@ -22,17 +22,19 @@ export async function withFaults<Result>(
   const tables = new Set(statements.map(tableOf))
   for (const table of tables) await sql.run(`create table kept_${table} as select * from ${table}`)
   for (const statement of statements) await sql.run(statement)
-  const result = await work()
-  for (const table of tables) {
-    await sql.run(`delete from ${table}`)
-    await sql.run(`insert into ${table} select * from kept_${table}`)
-    await sql.run(`drop table kept_${table}`)
+  try {
+    return await work()
+  } finally {
+    for (const table of tables) {
+      await sql.run(`delete from ${table}`)
+      await sql.run(`insert into ${table} select * from kept_${table}`)
+      await sql.run(`drop table kept_${table}`)
+    }
+    // Consumers of the running server may have moved to the end that was planted.
+    await sql.run(
+      'delete from outbox_positions where position > (select position from outbox_heads h where h.app_id = outbox_positions.app_id)',
+    )
   }
-  // Consumers of the running server may have moved to the end that was planted.
-  await sql.run(
-    'delete from outbox_positions where position > (select position from outbox_heads h where h.app_id = outbox_positions.app_id)',
-  )
-  return result
 }
 
 function tableOf(statement: string): string {
@@ -53,7 +55,7 @@ const noGroup = 6
 const beyondAll = 2 ** 52
 
 /**
- * What must be found by each check. The recall of message 5 is change 7 of the conversation of Alice
+ * The faults by the check that must find them. The recall of message 5 is change 7 of the conversation of Alice
  * and Bob, the edit of message 3 is change 8.
  */
 function table(cast: IntegrityCast): Readonly<Record<string, Rows>> {

@@ -156,8 +156,8 @@ export class MessageOperations {
    * Recalls a message for all its readers; the sender within the app's window, owner and admins of
    * a group those of members below them, an Admin token always.
    * @throws AppError conversation_not_found, message_not_found, no_permission, recall_too_late,
-   * recall_disabled, group_not_found,
-   *   member_required; user_deleted when the caller is deleted concurrently
+   *   recall_disabled, group_not_found, member_required; user_deleted when the caller is deleted
+   *   concurrently
    */
   async recall(caller: RecallCaller, peerId: Int64, messageId: Int64): Promise<void> {
     const actor = {

@@ -32,7 +32,7 @@ interface BoundedConnection {
  * Counts of one connection: bytes before its session, memory of an unfinished frame, frames without
  * a call, and bytes that its client has not read.
  */
-export class ConnectionBounds {
+export class ConnectionCounts {
   #unreadBytes = 0
   #unopenedBytes = 0
   #idleFrames = 0
@@ -80,7 +80,7 @@ export class ConnectionBounds {
     return false
   }
 
-  /** Tells the bytes that the client has not read to the bounds of all connections. */
+  /** Reports the bytes that the client has not read to the bounds of all connections. */
   holdUnread(bytes: number): void {
     const { host, socket } = this.connection
     const added = bytes - this.#unreadBytes
