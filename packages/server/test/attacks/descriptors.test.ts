@@ -58,7 +58,7 @@ describe.each(anyBackend())('file descriptors on $name', (backend) => {
         for (const socket of sockets) socket.destroy()
       }
       expect(await askAgain(() => closedFor(server, 'descriptors'))).toBeGreaterThan(100)
-      const lines = linesAbout(server, 'file descriptors are short').length
+      const lines = linesAbout(server, 'few file descriptors are left').length
       expect(lines).toBeGreaterThan(0)
       expect(lines).toBeLessThan(20)
     })

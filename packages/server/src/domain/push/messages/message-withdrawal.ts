@@ -1,6 +1,6 @@
 import { type Int64, pushDeliveryState } from '@hermod/protocol'
 import type { EventPayloads } from '@hermod/protocol/events'
-import type { Database } from '../../../db/database.js'
+import type { Database, Queryable } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { BadgeChange } from '../../../push/notification.js'
 import { subtractFromBadges } from '../../users/user-statements.js'
@@ -23,8 +23,6 @@ interface MessageWithdrawalOptions {
 }
 
 const deliveriesPerTransaction = 250
-/** Pages of messages that a user has read at once. */
-const maxReadPages = 50
 /** A message that came while the user read everything may not be among what was read. */
 const readAllMarginMs = 1_000
 
@@ -45,7 +43,7 @@ export class MessageWithdrawal {
 
   /** Withdraws the pushes of messages that their receivers have read. */
   async read(appId: string, events: readonly EventPayloads['message.read'][]): Promise<void> {
-    const { database, reads } = this.options
+    const { reads } = this.options
     // Later ones have read what earlier ones have, and more.
     const latest = new Map(
       events.map((event) => {
@@ -55,27 +53,24 @@ export class MessageWithdrawal {
     )
     for (const { actor_id: userId, conversation, msg_id } of latest.values()) {
       const { low_id: lowId, high_id: highId } = conversation
-      let upToId = msg_id
-      for (let page = 0; page < maxReadPages; page++) {
-        const read = { appId, userId, lowId, highId, upToId }
-        const open = await database.read((db) => reads.listOpen(db, read))
-        // Older messages were read earlier, or never pushed.
-        if (open.length === 0) break
-        await this.#close(open, 'message_read')
-        upToId = Math.min(...open.map(({ msgId }) => Number(msgId))) - 1
-      }
+      const read = { appId, userId, lowId, highId, upToId: msg_id }
+      await this.#closeRead((db) => reads.listOpen(db, read, deliveriesPerTransaction))
     }
   }
 
   /** Messages of a user who has read everything. @param at when, milliseconds since 1970 */
   async readAll(appId: string, userId: Int64, at: number): Promise<void> {
-    const { database, reads } = this.options
+    const { reads } = this.options
     // The task of a message expires a fixed time after the message was sent.
     const expiresBefore = at - readAllMarginMs + messageLifetimeMs
+    const read = { appId, userId, expiresBefore }
+    await this.#closeRead((db) => reads.listAllOpen(db, read, deliveriesPerTransaction))
+  }
+
+  /** Closes open pushes of read messages, page by page; a closed one is on no later page. */
+  async #closeRead(list: (db: Queryable) => Promise<DeliveryKey[]>): Promise<void> {
     for (;;) {
-      const open = await database.read((db) =>
-        reads.listAllOpen(db, { appId, userId, expiresBefore }, deliveriesPerTransaction),
-      )
+      const open = await this.options.database.read(list)
       await this.#close(
         wholeGroups(open, ({ taskId }) => taskId),
         'message_read',
