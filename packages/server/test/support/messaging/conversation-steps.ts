@@ -278,8 +278,9 @@ const acknowledgeMessage: Perform = async (world, step) => {
   const { model } = world
   const message = messageOf(all, step)
   if (!message) return
+  const isFromBefore = message.id <= (model.marks(user, peer)?.joined ?? 0)
   // A newcomer to the group knows nothing of what has gone before.
-  if (message.isGone && message.id <= (model.marks(user, peer)?.joined ?? 0)) return
+  if (message.isGone && isFromBefore) return
   if (message.isGone) count('acknowledgements of what is gone')
   const api = world.as(user)
   const msg_id = message.id
@@ -290,8 +291,14 @@ const acknowledgeMessage: Perform = async (world, step) => {
   ]
   const way = world.pick(ways, step.way)
   const unknown = way === ways[0] ? 'message_not_found' : 'conversation_not_found'
-  expect((await way()).code).toBe(model.isParty(user, peer) ? ok : answerCode[unknown])
-  model.read(user, peer, msg_id)
+  const { code } = await way()
+  if (!model.isParty(user, peer)) expect(code).toBe(answerCode[unknown])
+  else if (isFromBefore && !model.groups.get(peer)?.isVisible)
+    expect(code).toBe(answerCode.message_not_found)
+  else {
+    expect(code).toBe(ok)
+    model.read(user, peer, msg_id)
+  }
 }
 
 const acknowledgeAll: Perform = async (world, step) => {
