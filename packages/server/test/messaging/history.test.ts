@@ -2,7 +2,7 @@ import type { Message } from '@hermod/protocol'
 import { anyBackend } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
 import { answerCode, expectCode } from '../support/answer-codes.js'
-import { sharedServer } from '../support/in-process-server.js'
+import { ownServer } from '../support/in-process-server.js'
 import {
   acknowledge,
   aDeletedUser,
@@ -22,7 +22,7 @@ import {
 const nobody = 1
 
 describe.each(anyBackend())('history on $name', (backend) => {
-  const server = sharedServer(backend)
+  const server = ownServer(backend)
 
   describe('history', () => {
     async function aConversation(length: number) {

@@ -1,7 +1,7 @@
 import { type Api, anyBackend, type Session } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
-import { sharedServer } from '../support/in-process-server.js'
+import { ownServer } from '../support/in-process-server.js'
 import {
   acknowledge,
   history,
@@ -19,7 +19,7 @@ import { recordedEvents } from '../support/messaging/recorded-events.js'
 const nobody = 1
 
 describe.each(anyBackend())('read marks on $name', (backend) => {
-  const server = sharedServer(backend)
+  const server = ownServer(backend)
 
   it('show the receiver what is read, and the sender what the peer has read', async () => {
     const [alice, bob] = await sessions(server, 2)
