@@ -288,7 +288,7 @@ export class CachedReads implements Part, CachedReadsListener {
         // An equal value stays the same object, so that views do not change.
         if (record?.value !== value || record?.isStale !== isStale)
           this.#put({ key, value, isStale })
-      } else if (!isTried) this.#failed.add(key)
+      } else if (!isTried && !isStale) this.#failed.add(key)
       this.#offer(key)
     }
     if (isTried) this.#readSoon(waitMsOf(this.#context, failure, this.#failures - 1))
