@@ -249,6 +249,19 @@ describe('a group of 5,000 members', () => {
     expect(bench.calls.map(({ op }) => op)).toEqual(['group.info.batch'])
   })
 
+  it('is read after its wait, although a failed read was to be tried again within the wait', () => {
+    const bench = shown()
+    bench.want([])
+    bench.event('group.info_updated', { ...groupEvent(rename), version: 6 })
+    bench.want(['group.7'])
+    const call = bench.take('group.info.batch')
+    bench.event('head', { ref: 7, version: 8 })
+    bench.refuse(call, 20000, 'storage_failed', { retry: true })
+    bench.advance(20_000)
+    bench.answer(bench.take('group.info.batch'), [{ group_id: 7, count: 5_000, version: 8 }])
+    expect(bench.isStale('group.7')).toBe(false)
+  })
+
   it('takes joins of a second as one step, and reads members whose time of joining is not known', () => {
     const bench = shown()
     const joins = { user_ids: [6, 8], count: 2, since_version: 3, member_count: 5_002 }

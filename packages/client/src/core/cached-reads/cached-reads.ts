@@ -190,7 +190,10 @@ export class CachedReads implements Part, CachedReadsListener {
       this.#failed.has(key) || this.#reading.has(key) || this.#context.isTimed(timerOf(key))
     if (isKnown || isBusy || !this.#isWatched(key)) return
     this.#queue.add(key)
-    if (this.#context.isOpen && this.#failures === 0) this.#readSoon(record ? rereadMs : collectMs)
+    // After a failure the queue waits for the next try, if there is one: its keys may have been read
+    // or have to wait when the time came.
+    const isTrying = this.#failures > 0 && (this.#nextReadAt < Infinity || this.#reads > 0)
+    if (this.#context.isOpen && !isTrying) this.#readSoon(record ? rereadMs : collectMs)
   }
 
   #isOldUser(key: string): boolean {
@@ -276,6 +279,7 @@ export class CachedReads implements Part, CachedReadsListener {
       : undefined
     // A refusal is an answer too: it ends the back-off.
     this.#failures = isTried ? this.#failures + 1 : 0
+    if (isTried) this.#readSoon(waitMsOf(this.#context, failure, this.#failures - 1))
     for (const [key, ref] of refs) {
       const isStale = this.#reading.get(key) === true
       this.#reading.delete(key)
@@ -291,8 +295,7 @@ export class CachedReads implements Part, CachedReadsListener {
       } else if (!isTried && !isStale) this.#failed.add(key)
       this.#offer(key)
     }
-    if (isTried) this.#readSoon(waitMsOf(this.#context, failure, this.#failures - 1))
-    else this.#readNext()
+    if (!isTried) this.#readNext()
   }
 
   #put(record: CachedRead): void {
