@@ -150,6 +150,7 @@ describe.each(anyBackend())('lists of applications and invitations on $name', (b
           first + 9_998,
         ])
         const next = await list(api, groups, { cursor: page.envelope.cursor })
+        expect(next.code, next.text).toBe(answerCode.ok)
         expect([next.data.length, next.envelope.total, next.data[0]?.group_id]).toEqual([
           100,
           9_999,
