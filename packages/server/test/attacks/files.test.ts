@@ -251,9 +251,11 @@ function suite(backend: Backend): void {
     using attackers = new Attackers(server.url)
     const downloads = () => fetchDownload(alice.api, small)
     let most = 0
+    const isClosed = async () => (await closedFor(server, 'unread_bytes')) > 0
     const attack = async () => {
       const endsAt = performance.now() + attackMs
-      while (performance.now() < endsAt) {
+      // A slow machine reaches the bound later.
+      while (performance.now() < endsAt || !(await isClosed())) {
         for (const [index, socket] of (await attackers.connect(30)).entries())
           socket.write(requests[index] as string)
         await pause(200)
@@ -265,7 +267,6 @@ function suite(backend: Backend): void {
     )
     // The bound, a quarter more for clients that read just now, and a margin.
     expect(most).toBeLessThan(1.25 * unreadBytes + 20 * mebibyte)
-    expect(await closedFor(server, 'unread_bytes')).toBeGreaterThan(0)
     attackers[Symbol.dispose]()
     await waitFor(async () => (await metric(server, 'hermod_unread_answer_bytes')) === 0, {
       what: 'the end of the downloads',
