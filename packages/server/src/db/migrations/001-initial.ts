@@ -656,6 +656,8 @@ const indexes = [
   'create index push_tasks_created on push_tasks (created_at, app_id, task_id)',
   'create index push_deliveries_batch on push_deliveries (app_id, batch_id, token_hash)',
   'create index push_deliveries_user on push_deliveries (app_id, user_id)',
+  // Of the pushes to a user most are neither pending nor in the badge.
+  'create index push_deliveries_open on push_deliveries (app_id, user_id, task_id) where (state = 0 or badge is not null)',
   'create unique index push_bindings_token on push_bindings (app_id, device_token, notifier_name)',
   'create index contacts_peer on contacts (app_id, peer_id)',
   'create index contacts_blocked on contacts (app_id, user_id) where is_blocked = 1',

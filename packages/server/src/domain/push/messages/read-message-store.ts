@@ -23,6 +23,7 @@ export interface ReadAll {
   readonly expiresBefore: number
 }
 
+/** The condition of the partial index, word by word, so that the index is used. */
 const isOpen: RawBuilder<boolean> = sql`(d.state = ${sql.lit(pushDeliveryState.pending)} or d.badge is not null)`
 
 /** Finds pushes of messages that were read. */
@@ -33,11 +34,11 @@ export class ReadMessageStore {
   constructor(database: Database) {
     this.#open = database.preparedPage((db, param, limit) =>
       openPushes(db, param)
-        .innerJoin('messages as m', (join) =>
-          join.onRef('m.app_id', '=', 't.app_id').onRef('m.msg_id', '=', 't.msg_id'),
+        // No join, which might begin with all messages of the log.
+        .where(
+          sql<boolean>`exists (select 1 from messages m where m.app_id = t.app_id
+            and m.low_id = ${param('lowId')} and m.high_id = ${param('highId')} and m.msg_id = t.msg_id)`,
         )
-        .where('m.low_id', '=', param('lowId'))
-        .where('m.high_id', '=', param('highId'))
         .where('t.msg_id', '<=', param('upToId'))
         .limit(limit),
     )
