@@ -180,6 +180,24 @@ export const errorCatalogue = {
     'contact list is full',
     'The contact list of one of the two users has reached its maximum.',
   ),
+  identity_not_found: entry(
+    10024,
+    404,
+    'identity is not linked to the user',
+    'The user has no identity with this issuer and subject.',
+  ),
+  identity_limit_reached: entry(
+    10025,
+    409,
+    'user has too many identities',
+    'A user has at most 10 identities.',
+  ),
+  last_identity: entry(
+    10026,
+    409,
+    'identity is the only one of a user without a password',
+    'Without it the user could not log in; link another one or set a password first.',
+  ),
   username_taken: entry(
     11011,
     409,

@@ -17,7 +17,13 @@ const profileFields = [
 const device = payload({ device_sn: int32() })
 const toUser = { key: ofAccount, audience: 'users', userChanges: {} } as const
 const toDevices = { ...toUser, payload: device, userChanges: { devices: 'users' } } as const
-const logins = ['token.id', 'token.login', 'token.user'] as const
+const logins = ['token.id', 'token.issue', 'token.login', 'token.user'] as const
+const identity = payload({ issuer: Type.String(), subject: Type.String() })
+const ofIdentity = {
+  payload: identity,
+  ...toUser,
+  personalTexts: { issuer: '', subject: '' },
+} as const
 
 /** Events about accounts and their devices. */
 export const userEvents = {
@@ -45,7 +51,7 @@ export const userEvents = {
       device_sn: Type.Optional(int32({ description: 'Absent: every device.' })),
     }),
     ...toUser,
-    causedBy: ['user.kick'],
+    causedBy: ['token.revoke', 'user.kick'],
   }),
   'user.info_updated': event({
     payload: payload({
@@ -59,6 +65,7 @@ export const userEvents = {
     userChanges: { profile: 'users' },
     personalTexts: { changed: {} },
     causedBy: [
+      'token.issue',
       'user.avatar.update',
       'user.avatar.batch',
       'user.email.update',
@@ -101,6 +108,13 @@ export const userEvents = {
       'user.vibratory.update',
     ],
   }),
+  /** The user is known in another system; also from its first token on. */
+  'user.identity_linked': event({
+    ...ofIdentity,
+    causedBy: ['token.issue', 'user.identity.link'],
+  }),
+  /** Not when the user is deleted. */
+  'user.identity_unlinked': event({ ...ofIdentity, causedBy: ['user.identity.unlink'] }),
   /** A user logged in on a known device. */
   'user.device_logged_in': event({ payload: device, ...toUser, causedBy: logins }),
   'user.device_added': event({ ...toDevices, causedBy: [...logins, 'user.register.push'] }),

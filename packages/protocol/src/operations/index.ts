@@ -4,6 +4,7 @@ import * as contacts from './contacts.js'
 import * as devices from './devices.js'
 import * as files from './files/index.js'
 import * as groups from './groups/index.js'
+import * as identity from './identity/index.js'
 import * as integrity from './integrity.js'
 import * as login from './login.js'
 import * as messaging from './messaging.js'
@@ -20,6 +21,7 @@ export * from './contacts.js'
 export * from './devices.js'
 export * from './files/index.js'
 export * from './groups/index.js'
+export * from './identity/index.js'
 export * from './integrity.js'
 export * from './login.js'
 export * from './messaging.js'
@@ -49,6 +51,7 @@ export const operations: readonly Operation[] = [
   devices,
   files,
   groups,
+  identity,
   integrity,
   login,
   messaging,
@@ -68,6 +71,7 @@ type Modules =
   | typeof devices
   | typeof files
   | typeof groups
+  | typeof identity
   | typeof login
   | typeof messaging
   | typeof push

@@ -1,6 +1,6 @@
 /** The sections of the reference, in order, with their subjects. */
 export const tags = {
-  Tokens: 'Logging in.',
+  Tokens: 'Logging in, and tokens for the users of your own system.',
   Users: 'Registration, profiles and the state of users.',
   'User settings': 'How a user wants to be found, reached and notified.',
   Devices: 'Devices of a user and whether the user is online.',

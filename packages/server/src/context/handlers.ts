@@ -14,6 +14,8 @@ import { groupMemberHandlers } from '../api/groups/members.js'
 import { groupModerationHandlers } from '../api/groups/moderation.js'
 import { groupQrHandlers } from '../api/groups/qr.js'
 import { groupSettingsHandlers } from '../api/groups/settings.js'
+import { identityHandlers } from '../api/identity/identities.js'
+import { issueHandlers } from '../api/identity/tokens.js'
 import { integrityHandlers } from '../api/integrity/check.js'
 import { passwordHandlers } from '../api/login/passwords.js'
 import { tokenHandlers } from '../api/login/tokens.js'
@@ -50,6 +52,8 @@ export function createHandlers(services: Services): readonly Handler[] {
     ...webhookHandlers(services.webhooks),
     eventLogHandlers({ apps, ...services.eventLog }),
     tokenHandlers(services.login),
+    issueHandlers(services.identity),
+    identityHandlers(services.identity),
     registrationHandlers(services.users),
     profileHandlers(services.users),
     nameHandlers(services.users),

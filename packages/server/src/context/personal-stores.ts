@@ -25,6 +25,7 @@ export function personalStores(stores: Stores): readonly UserRows[] {
     stores.pushPreferences,
     stores.pushBindings,
     stores.loginNetworks,
+    stores.identities,
     stores.readers,
     stores.settings,
   ]

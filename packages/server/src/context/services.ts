@@ -14,6 +14,7 @@ import { createDeviceService, createDevices } from './domains/devices.js'
 import { createEventLog } from './domains/event-log.js'
 import { createFileCredentials, createFiles } from './domains/files.js'
 import { createGroups } from './domains/groups.js'
+import { createIdentity } from './domains/identity.js'
 import { createIntegrity } from './domains/integrity.js'
 import { createLogin, createLoginParts } from './domains/login.js'
 import { createMessaging } from './domains/messaging.js'
@@ -65,7 +66,13 @@ export function createDomains(
   const { tokens } = parts
   const accounts = createAccounts(infrastructure, parts)
 
-  const login = createLogin(infrastructure, { config, accounts, apps, parts })
+  const login = createLogin(infrastructure, {
+    config,
+    accounts,
+    apps,
+    devices: deviceService,
+    parts,
+  })
   const numbers = config.rateLimit.enabled ? new NumberLookupLimit() : noNumberLookupLimit
   const contacts = createContacts(infrastructure, { config, accounts, apps, numbers })
   const groups = createGroups(infrastructure, { apps, secretKeys })
@@ -114,6 +121,15 @@ export function createDomains(
     tokens,
     certificates: pushCertificates,
   })
+  const identity = createIdentity(infrastructure, {
+    config,
+    accounts,
+    apps,
+    access: devices.services.deviceAccess,
+    login: parts,
+    maker: users.services.userMaker,
+    passwords: login.services.passwords,
+  })
   const presence = createPresence(infrastructure)
   const eventLog = createEventLog(infrastructure, { apps })
   const webhooks = createWebhooks(infrastructure, { config, apps, secretBox })
@@ -140,6 +156,7 @@ export function createDomains(
     eventLog,
     files,
     groups,
+    identity,
     integrity,
     login,
     messaging,

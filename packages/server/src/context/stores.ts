@@ -10,6 +10,7 @@ import { JoinRequestStore } from '../domain/groups/admission/join-request-store.
 import { MemberStore } from '../domain/groups/membership/member-store.js'
 import { RemovalStore } from '../domain/groups/membership/removal-store.js'
 import { BlockStore } from '../domain/groups/moderation/block-store.js'
+import { IdentityStore } from '../domain/identity/identities/identity-store.js'
 import { LoginNetworkStore } from '../domain/login/login-network-store.js'
 import { TokenStore } from '../domain/login/token-store.js'
 import { ConversationStore } from '../domain/messaging/conversations/conversation-store.js'
@@ -55,6 +56,7 @@ export function createStores({
     fileWithdrawals: new FileWithdrawalStore(database),
     groupBlocks: new BlockStore(database),
     groupInvitations: new InvitationStore(database),
+    identities: new IdentityStore(database),
     jobs: new JobStore(),
     joinRequests: new JoinRequestStore(database),
     leases: new LeaseStore(database, clock),

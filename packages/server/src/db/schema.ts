@@ -25,6 +25,7 @@ export interface Schema {
   user_counts: TableOf<typeof userCountsTable>
   user_settings: TableOf<typeof userSettingsTable>
   user_tokens: TableOf<typeof userTokensTable>
+  user_identities: TableOf<typeof userIdentitiesTable>
   login_networks: LoginNetworksTable
   push_aliases: TableOf<typeof pushAliasesTable>
   devices: TableOf<typeof devicesTable>
@@ -116,7 +117,7 @@ export const usersTable = {
   username: text,
   /** The username in one case; null once the user is deleted, which frees the name. */
   username_key: nullable(text),
-  /** PHC string; '' = no login by password. */
+  /** PHC string; '' = the user has no password. */
   password_hash: text,
   /** 0 normal, 1 disabled */
   status: smallint,
@@ -140,6 +141,10 @@ export const usersTable = {
   deleted_at: nullable(bigint),
   /** The last broadcast before the user registered; the user sees later ones only (rule E9). 0 = none */
   broadcasts_after: generated(bigint),
+  /** 1: a program of the app, whose tokens may live for a year. */
+  is_bot: generated(smallint),
+  /** Assertions that were issued at this instant or before are refused (rule C8). 0 = none were ended */
+  assertions_after: generated(bigint),
 }
 
 /** One row per user who is not deleted. It is a table because a push to all users changes every row. */
@@ -193,6 +198,17 @@ export const userTokensTable = {
   created_at: bigint,
   expires_at: bigint,
   revoked_at: nullable(bigint),
+  /** 0 of a login, 1 of /token/issue or an exchange. */
+  issued: generated(smallint),
+}
+
+/** Users of other systems: the user of each subject of an issuer (rule C8). */
+export const userIdentitiesTable = {
+  app_id: text,
+  issuer: text,
+  subject: text,
+  user_id: int64,
+  linked_at: bigint,
 }
 
 /** Networks from which users have logged in (rule D2). */

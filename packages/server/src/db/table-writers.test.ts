@@ -15,6 +15,7 @@ const tableWriters: Readonly<Record<keyof Schema, string>> = {
   user_counts: 'domain/users/registration/user-count',
   user_settings: 'domain/users/settings/settings',
   user_tokens: 'domain/login/token',
+  user_identities: 'domain/identity/identities/identity',
   login_networks: 'domain/login/login-network',
   push_aliases: 'domain/push/preferences/push-preference',
   devices: 'domain/devices/device',

@@ -5,6 +5,7 @@ import type { FileCredentialService } from '../../domain/files/credentials/file-
 import { LoginGuard } from '../../domain/login/login-guard.js'
 import { LoginOrigins } from '../../domain/login/login-origins.js'
 import { LoginQueue } from '../../domain/login/login-queue.js'
+import { LoginService } from '../../domain/login/login-service.js'
 import { OperatorGuard } from '../../domain/login/operator-guard.js'
 import { PasswordHasher, parallelHashes } from '../../domain/login/password-hasher.js'
 import { PasswordService } from '../../domain/login/password-service.js'
@@ -60,20 +61,14 @@ export function createLoginParts(
   const hashingLarge = new LoginQueue({ parallel: 1, ...bounds })
   const hasher = new PasswordHasher(hashing, hashingLarge)
   const guard = new LoginGuard({ clock, ...config.logins })
-  const origins = new LoginOrigins({ database, networks: stores.loginNetworks, devices })
   const tokens = new TokenService({
     database,
     store: stores.tokens,
     tokenCache: caches.tokens,
     users: stores.users,
     devices,
-    hasher,
-    storing,
-    guard,
-    origins,
     fileCredentials,
     clock,
-    tokenLifeMs: config.accounts.userTokenTtlMs,
   })
   return {
     guard,
@@ -91,11 +86,13 @@ export function createLogin(
     config,
     accounts,
     apps,
-    parts: { guard, hasher, queues: loginQueues, changing, tokens },
+    devices,
+    parts: { guard, hasher, queues: loginQueues, storing, changing, tokens },
   }: {
     readonly config: Pick<ServerConfig, 'accounts' | 'logins'>
     readonly accounts: AccountService
     readonly apps: AppService
+    readonly devices: DeviceService
     readonly parts: LoginParts
   },
 ) {
@@ -111,12 +108,23 @@ export function createLogin(
     clock,
     passwordMinLength: config.accounts.passwordMinLength,
   })
+  const logins = new LoginService({
+    database,
+    users: stores.users,
+    tokens,
+    hasher,
+    storing,
+    guard,
+    origins: new LoginOrigins({ database, networks: stores.loginNetworks, devices }),
+    clock,
+    tokenLifeMs: config.accounts.userTokenTtlMs,
+  })
   const operatorGuard = new OperatorGuard({
     guard: new LoginGuard({ clock, ...config.logins }),
     isOperatorToken: (token) => apps.isOperatorToken(token),
   })
   return {
-    services: { loginQueues, operatorGuard, passwords, tokens },
+    services: { loginQueues, logins, operatorGuard, passwords, tokens },
     maintenanceTasks: [{ name: 'expired tokens', intervalMs: minuteMs, run: () => tokens.purge() }],
   } satisfies Domain
 }

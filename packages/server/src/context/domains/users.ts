@@ -26,6 +26,7 @@ import {
   type ContactConnector,
   RegistrationService,
 } from '../../domain/users/registration/registration-service.js'
+import { UserMaker } from '../../domain/users/registration/user-maker.js'
 import { SettingsService } from '../../domain/users/settings/settings-service.js'
 import type { Domain } from '../domain.js'
 import type { Infrastructure } from '../infrastructure.js'
@@ -144,6 +145,14 @@ export function createUsers(
       accounts,
       pushTokens: stores.pushPreferences,
       outbox,
+    }),
+    userMaker: new UserMaker({
+      users: stores.users,
+      counts: stores.userCounts,
+      apps,
+      outbox,
+      clock,
+      names,
     }),
     userImports: new UserImportService({
       database,

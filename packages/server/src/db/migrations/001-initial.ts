@@ -89,6 +89,8 @@ const rowTables = {
     created_at bigint not null,
     deleted_at bigint,
     broadcasts_after bigint not null default 0,
+    is_bot smallint not null default 0,
+    assertions_after bigint not null default 0,
     primary key (app_id, user_id)`,
   devices: `
     app_id text not null,
@@ -196,7 +198,15 @@ const clusteredTables = {
     created_at bigint not null,
     expires_at bigint not null,
     revoked_at bigint,
+    issued smallint not null default 0,
     primary key (app_id, token_hash)`,
+  user_identities: `
+    app_id text not null,
+    issuer text not null,
+    subject text not null,
+    user_id bigint not null,
+    linked_at bigint not null,
+    primary key (app_id, issuer, subject)`,
   login_networks: `
     app_id text not null,
     user_id bigint not null,
@@ -642,6 +652,7 @@ const indexes = [
   'create unique index devices_guid on devices (app_id, user_id, device_guid)',
   'create index admin_tokens_app on admin_tokens (app_id)',
   'create index user_tokens_user on user_tokens (app_id, user_id)',
+  'create index user_identities_user on user_identities (app_id, user_id)',
   'create index user_tokens_expiry on user_tokens (expires_at)',
   'create index push_tags_tag on push_tags (app_id, tag, user_id)',
   // Push tokens have one owner, so they are looked up at each change. A partial index would not

@@ -1,6 +1,6 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import { actorEvent } from '@hermod/protocol/events'
-import type { Database } from '../../db/database.js'
+import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import type { Outbox } from '../../outbox/outbox.js'
 import { tokenFault } from '../../push/rules/token-form.js'
@@ -75,18 +75,33 @@ export class DeviceAccessService {
    * @throws AppError device_not_found
    */
   async kick(actorId: Int64, device: DeviceKey): Promise<void> {
-    const { database, devices, tokens, outbox, clock } = this.options
-    const { appId, userId, deviceSn } = device
+    const { database, clock } = this.options
+    await database.transaction((tx) => this.#kick(tx, actorId, device, clock.now()))
+  }
+
+  /**
+   * Does what {@link kick} does, and ends the assertions by which the device would come back.
+   * @throws AppError device_not_found
+   */
+  async revoke(actorId: Int64, device: DeviceKey): Promise<void> {
+    const { database, tokens, clock } = this.options
     const at = clock.now()
     await database.transaction(async (tx) => {
-      await devices.require(tx, device)
-      outbox.append(tx, deviceEvent('user.kicked', actorId, device))
-      await tokens.revokeOfDevices(tx, { appId, userId, deviceSns: [deviceSn], at })
-      await devices.endLogin(tx, device, at)
+      await tokens.endAssertions(tx, device, at)
+      await this.#kick(tx, actorId, device, at)
     })
   }
 
-  /** Logs out all devices of the user; tokens without a device end too. */
+  async #kick(tx: Tx, actorId: Int64, device: DeviceKey, at: number): Promise<void> {
+    const { devices, tokens, outbox } = this.options
+    const { appId, userId, deviceSn } = device
+    await devices.require(tx, device)
+    outbox.append(tx, deviceEvent('user.kicked', actorId, device))
+    await tokens.revokeOfDevices(tx, { appId, userId, deviceSns: [deviceSn], at })
+    await devices.endLogin(tx, device, at)
+  }
+
+  /** Logs out all devices of the user; tokens without a device end too, and assertions. */
   async kickAll(actorId: Int64, user: UserKey): Promise<void> {
     const { database, tokens, outbox, clock } = this.options
     const { appId, userId } = user

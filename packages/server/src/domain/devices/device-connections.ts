@@ -54,7 +54,7 @@ export class DeviceConnections {
     const now = clock.now()
     if (known && token.deviceSn !== null && isUpToDate(known, client, now)) return known.deviceSn
     return database.transaction(async (tx) => {
-      const { userAgent = known?.userAgent ?? '', platform } = client
+      const { userAgent = null, platform } = client
       const use = { appId, userId, deviceGuid, userAgent, ...definedOnly({ platform }) }
       const { deviceSn, displaced } = await devices.open(tx, use)
       await tokens.revokeOfDevices(tx, { appId, userId, deviceSns: displaced, at: now })
@@ -87,7 +87,7 @@ function isUpToDate(
 ): boolean {
   return (
     device.platform === platform &&
-    device.userAgent === shortUserAgent({ userAgent }) &&
+    device.userAgent === shortUserAgent(userAgent) &&
     now - device.lastUsedAt < hourMs
   )
 }

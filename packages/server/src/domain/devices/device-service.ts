@@ -29,11 +29,13 @@ export interface OpenedDevice {
   readonly displaced: readonly number[]
 }
 
-interface DeviceUse {
+/** The use of a device by a login, a registration, an issued token or a connection. */
+export interface DeviceUse {
   readonly appId: string
   readonly userId: Int64
   readonly deviceGuid: string
-  readonly userAgent: string
+  /** null: that of a known device stays. */
+  readonly userAgent: string | null
   /** The push token to bind; without it the device keeps its own token or gets a new one. */
   readonly pushToken?: string
   /** A value of `platform` of the protocol; a login does not say it. */
@@ -64,7 +66,7 @@ export class DeviceService {
     const joined = made && (await this.#reopen(tx, made, use, now))
     if (joined) return joined
     const pushToken = use.pushToken ?? createToken('hmp_')
-    const userAgent = shortUserAgent(use)
+    const userAgent = userAgentOf(use, '')
     await store.insert(tx, {
       ...{ appId, userId, deviceSn, deviceGuid, userAgent, pushToken },
       platform: use.platform ?? platform.unknown,
@@ -147,7 +149,7 @@ export class DeviceService {
     now: number,
   ): Promise<OpenedDevice | null> {
     const { store, users, bindings, outbox } = this.options
-    const userAgent = shortUserAgent(use)
+    const userAgent = userAgentOf(use, device.userAgent)
     const pushToken = use.pushToken ?? device.pushToken
     // Before the device, since the user is always locked first.
     const platform = use.platform ?? device.platform
@@ -191,6 +193,10 @@ export class DeviceService {
 }
 
 /** The part of a user agent that is stored. */
-export function shortUserAgent({ userAgent }: Pick<DeviceUse, 'userAgent'>): string {
+export function shortUserAgent(userAgent: string): string {
   return userAgent.slice(0, maxUserAgentLength)
+}
+
+function userAgentOf({ userAgent }: Pick<DeviceUse, 'userAgent'>, known: string): string {
+  return userAgent === null ? known : shortUserAgent(userAgent)
 }

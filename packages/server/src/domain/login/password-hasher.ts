@@ -1,6 +1,7 @@
 import { type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { promisify } from 'node:util'
+import { createToken } from '../../lib/secrets/tokens.js'
 import { lateLoader } from '../../lib/system/late-loader.js'
 import type { LoginCaller, LoginQueue, LoginRequest } from './login-queue.js'
 import { memoryBytes, type PasswordHash, parsePasswordHash } from './password-hasher-formats.js'
@@ -27,6 +28,9 @@ const scryptAsync = promisify<string, Buffer, number, ScryptOptions, Buffer>(scr
  * needs them.
  */
 export class PasswordHasher {
+  /** The hash of no password. */
+  #hashOfNone: Promise<string> | undefined
+
   /**
    * @param queue has {@link parallelHashes} places
    * @param large has one place: verifications of large hashes take turns here before they queue, so
@@ -68,19 +72,30 @@ export class PasswordHasher {
   }
 
   /**
-   * False also for a user without a password.
+   * False for every password where there is no hash, after the same work.
+   * @param stored '' for an unknown user, and for one without a password
    * @throws AppError unavailable when too many passwords wait
    */
   async verify(
-    passwordHash: string,
+    stored: string,
     password: string,
     { appId, address }: LoginCaller,
   ): Promise<boolean> {
+    const passwordHash = stored === '' ? await this.#findHashOfNone(appId) : stored
     const parsed = parsePasswordHash(passwordHash)
     if (!parsed) return false
     const request = { purpose: 'login', appId, address } as const
     const verify = () => this.queue.run(request, () => this.#verify(parsed, passwordHash, password))
     return memoryBytes(parsed) > largeBytes ? this.large.run(request, verify) : verify()
+  }
+
+  #findHashOfNone(appId: string): Promise<string> {
+    const request = { purpose: 'login', appId, address: null, isUnbounded: true } as const
+    this.#hashOfNone ??= this.hash(createToken('hmu_'), request).catch((error: unknown) => {
+      this.#hashOfNone = undefined
+      throw error
+    })
+    return this.#hashOfNone
   }
 
   async #verify(parsed: PasswordHash, passwordHash: string, password: string): Promise<boolean> {

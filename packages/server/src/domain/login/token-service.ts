@@ -1,52 +1,35 @@
-import { AppError, type Int64, userStatus } from '@hermod/protocol'
+import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
 import { type Clock, dayMs } from '../../lib/clock.js'
 import type { InvalidatedCache } from '../../lib/invalidated-cache.js'
 import type { MaybePromise } from '../../lib/maybe-promise.js'
 import { createToken, hashToken } from '../../lib/secrets/tokens.js'
 import type { DeviceKey } from '../devices/device-model.js'
-import type { DeviceService, OpenedDevice } from '../devices/device-service.js'
+import type { DeviceService, DeviceUse } from '../devices/device-service.js'
 import type { FileCredentialService } from '../files/credentials/file-credential-service.js'
 import type { FileCredentials } from '../files/credentials/file-credentials.js'
 import type { UserCredentials } from '../users/user-credentials.js'
-import { loginNameKind, type User, type UserKey } from '../users/user-model.js'
-import type { LoginGuard } from './login-guard.js'
-import type { LoginOrigins } from './login-origins.js'
-import type { LoginQueue } from './login-queue.js'
-import type { PasswordHasher } from './password-hasher.js'
+import type { User, UserKey } from '../users/user-model.js'
 import type { TokenKey, TokenStore, UserToken } from './token-store.js'
 
 interface TokenServiceOptions {
   readonly database: Database
   readonly store: TokenStore
-  readonly users: UserCredentials
+  readonly users: Pick<UserCredentials, 'endCredentials' | 'lockForUpdate' | 'update'>
   readonly devices: DeviceService
-  readonly hasher: PasswordHasher
-  /** The queue of transactions that store tokens. */
-  readonly storing: LoginQueue
-  readonly guard: LoginGuard
-  readonly origins: LoginOrigins
   readonly fileCredentials: FileCredentialService
   readonly clock: Clock
-  readonly tokenLifeMs: number
   readonly tokenCache: InvalidatedCache<TokenKey, UserToken>
 }
 
-/** The user of a login, by one of three names. */
-export type LoginName =
-  | { readonly userId: Int64 }
-  | { readonly username: string }
-  | { readonly loginName: string }
-
-/** The credentials and the source of a login. */
-export interface Login {
-  readonly appId: string
-  readonly name: LoginName
-  readonly password: string
-  readonly deviceGuid?: string
-  readonly userAgent: string
-  /** null when an app server logs its users in. */
-  readonly address: string | null
+/** A token to give to a user. */
+export interface NewToken {
+  readonly createdAt: number
+  readonly expiresAt: number
+  /** Absent: the token is tied to no device. */
+  readonly device?: Omit<DeviceUse, keyof UserKey | 'pushToken'> | undefined
+  /** False: a password was proved. */
+  readonly isIssued: boolean
 }
 
 /** The Token record of the contract. */
@@ -54,19 +37,8 @@ export interface IssuedToken extends FileCredentials {
   readonly userId: Int64
   readonly token: string
   readonly expiresAt: number
-  /** Present when the login named a device. */
+  /** Present when the call named a device. */
   readonly pushToken?: string
-}
-
-/** A token to store. */
-interface NewToken {
-  /** The hash that the password was checked against. */
-  readonly user: User
-  /** null when the stored hash is up to date. */
-  readonly upgradedHash: string | null
-  readonly token: string
-  readonly createdAt: number
-  readonly expiresAt: number
 }
 
 /** Valid tokens of a user without a device; the oldest one is revoked first. */
@@ -79,84 +51,45 @@ const purgeSteps = 20
 const keptAfterExpiryMs = 30 * dayMs
 
 /**
- * Logs users in and checks their tokens (rule C6). A token stops working at once here, within a
+ * Gives users their tokens and checks them (rule C6). A token stops working at once here, within a
  * second on other nodes.
  */
 export class TokenService {
-  #unknownUserHash: Promise<string> | undefined
-
   constructor(private readonly options: TokenServiceOptions) {}
 
-  /** @throws AppError user_not_found, user_deleted, password_incorrect, user_disabled, too_many_requests */
-  async logIn(login: Login): Promise<IssuedToken> {
-    const { appId, password, address } = login
-    const { database, hasher, storing, clock, tokenLifeMs } = this.options
-    const user = await this.#prove(login)
-    if (user.status !== userStatus.normal) throw new AppError('user_disabled')
-    const upgradedHash = hasher.needsRehash(user.passwordHash)
-      ? await hasher.hash(password, { purpose: 'login', appId, address })
-      : null
-    const token = createToken('hmu_')
-    const createdAt = clock.now()
-    const expiresAt = createdAt + tokenLifeMs
-    const { userId } = user
-    const store = (tx: Tx) =>
-      this.#store(tx, login, { user, upgradedHash, token, createdAt, expiresAt })
-    const stored = await storing.run({ purpose: 'login', appId, address }, () =>
-      database.transaction(store),
-    )
-    if (!stored) return this.logIn(login)
-    const { device, credentials } = stored
-    return {
-      userId,
-      token,
-      expiresAt,
-      ...credentials,
-      ...(device ? { pushToken: device.pushToken } : {}),
-    }
-  }
-
   /**
-   * @returns null when the password has been rehashed in the meantime and must be checked again
-   * @throws AppError user_deleted, user_disabled, password_incorrect
+   * Gives a user a new token. Tokens that were issued for its device before end with it.
+   * @param user locked, and neither deleted nor disabled
    */
-  async #store(
+  async give(
     tx: Tx,
-    { appId, deviceGuid, userAgent, address }: Login,
-    { user: { userId, passwordHash }, upgradedHash, token, createdAt, expiresAt }: NewToken,
-  ): Promise<{ device: OpenedDevice | null; credentials: FileCredentials } | null> {
-    const { store, users, devices, origins, fileCredentials } = this.options
-    // During the password check the user may have been deleted or disabled, or have changed the
-    // password.
-    const current = await users.lockKeyShare(tx, appId, userId)
-    if (!current || current.isDeleted) throw new AppError('user_deleted')
-    if (current.status !== userStatus.normal) throw new AppError('user_disabled')
-    if (current.passwordHash !== passwordHash) {
-      // Another first login may have upgraded the hash of the same password.
-      if (upgradedHash !== null) return null
-      throw new AppError('password_incorrect')
+    user: Pick<User, 'appId' | 'userId' | 'credentialEpoch'>,
+    { createdAt, expiresAt, device: use, isIssued }: NewToken,
+  ): Promise<IssuedToken> {
+    const { store, devices, fileCredentials } = this.options
+    const { appId, userId } = user
+    const device = use ? await devices.open(tx, { ...use, appId, userId }) : null
+    if (device) {
+      const { deviceSn, displaced: deviceSns } = device
+      await this.revokeOfDevices(tx, { appId, userId, deviceSns, at: createdAt })
+      if (isIssued) await store.revokeIssued(tx, { appId, userId, deviceSn }, createdAt)
     }
-    if (upgradedHash !== null)
-      await users.replacePasswordHash(tx, appId, userId, { from: passwordHash, to: upgradedHash })
-    const device = deviceGuid
-      ? await devices.open(tx, { appId, userId, deviceGuid, userAgent })
-      : null
-    if (device)
-      await this.revokeOfDevices(tx, {
-        appId,
-        userId,
-        deviceSns: device.displaced,
-        at: createdAt,
-      })
+    const token = createToken('hmu_')
     await store.insert(tx, {
       ...{ appId, userId, createdAt, expiresAt },
       revokedAt: null,
       tokenHash: hashToken(token),
       deviceSn: device?.deviceSn ?? null,
+      issued: isIssued ? 1 : 0,
     })
-    if (address !== null) await origins.remember(tx, { appId, userId }, address, createdAt)
     await this.#makeRoom(tx, { appId, userId }, createdAt)
-    return { device, credentials: fileCredentials.of(current, device) }
+    return {
+      userId,
+      token,
+      expiresAt,
+      ...fileCredentials.of(user, device),
+      ...(device ? { pushToken: device.pushToken } : {}),
+    }
   }
 
   /** @returns null for an unknown token, `expired` for one that ended or was revoked */
@@ -185,8 +118,8 @@ export class TokenService {
   }
 
   /**
-   * Ends the tokens and the file credentials of the users, within a transaction. It locks the
-   * users, so that a concurrent login is either ended with the others or comes after.
+   * Ends the tokens, the file credentials and the assertions of the users, within a transaction. It
+   * locks the users, so that a concurrent login is either ended with the others or comes after.
    * @param which.keep hash of a token that stays
    */
   async revokeOfUsers(
@@ -195,7 +128,7 @@ export class TokenService {
   ): Promise<void> {
     const { appId, userIds, at: revokedAt, keep = null } = which
     const { store, users } = this.options
-    await users.raiseCredentialEpoch(tx, await users.lockForUpdate(tx, appId, userIds))
+    await users.endCredentials(tx, await users.lockForUpdate(tx, appId, userIds), revokedAt)
     await store.revokeOfUsers(tx, appId, userIds, { revokedAt, keep })
   }
 
@@ -229,6 +162,13 @@ export class TokenService {
     return deviceSn
   }
 
+  /** Refuses assertions of the user that were issued until now (rule C8). Locks the user. */
+  async endAssertions(tx: Tx, { appId, userId }: UserKey, at: number): Promise<void> {
+    const { users } = this.options
+    await users.lockForUpdate(tx, appId, [userId])
+    await users.update(tx, appId, userId, { assertions_after: at })
+  }
+
   async revokeOfDevices(
     tx: Tx,
     which: UserKey & { deviceSns: readonly number[]; at: number },
@@ -258,46 +198,5 @@ export class TokenService {
       )
       if (deleted < purgeRows) return
     }
-  }
-
-  /**
-   * The user that the name and the password prove. An unknown name costs as much as a wrong
-   * password.
-   */
-  async #prove(login: Login): Promise<User> {
-    const { appId, name, password, address } = login
-    const { hasher, guard, origins } = this.options
-    const user = await this.#findUser(appId, name)
-    const isThere = user !== null && !user.isDeleted
-    const userId = isThere ? user.userId : null
-    const knownOrigins = userId === null ? [] : await origins.findKnown({ appId, userId }, login)
-    const passwordHash = isThere ? user.passwordHash : await this.#hashOfUnknownUser(appId)
-    const attempt = { appId, userId, address, knownOrigins }
-    const isRight = await guard.verify(attempt, () =>
-      hasher.verify(passwordHash, password, { appId, address }),
-    )
-    if (!user) throw new AppError('user_not_found')
-    if (user.isDeleted) throw new AppError('user_deleted')
-    if (!isRight) throw new AppError('password_incorrect')
-    return user
-  }
-
-  #hashOfUnknownUser(appId: string): Promise<string> {
-    this.#unknownUserHash ??= this.options.hasher
-      .hash(createToken('hmu_'), { purpose: 'login', appId, address: null, isUnbounded: true })
-      .catch((error: unknown) => {
-        this.#unknownUserHash = undefined
-        throw error
-      })
-    return this.#unknownUserHash
-  }
-
-  async #findUser(appId: string, name: LoginName): Promise<User | null> {
-    const { database, users } = this.options
-    return database.read(async (db) => {
-      if ('userId' in name) return users.find(db, appId, name.userId)
-      if ('username' in name) return users.findBy(db, appId, 'username', name.username)
-      return users.findBy(db, appId, loginNameKind(name.loginName), name.loginName)
-    })
   }
 }

@@ -5,6 +5,7 @@ import { lockNoKeyUpdate } from '../../db/locking.js'
 import { userTokensTable } from '../../db/schema.js'
 import { paddedForPlanCache } from '../../lib/chunks.js'
 import type { Invalidates } from '../../lib/invalidated-cache.js'
+import type { DeviceKey } from '../devices/device-model.js'
 import type { UserKey } from '../users/user-model.js'
 
 /** A token by its hash. */
@@ -124,6 +125,25 @@ export class TokenStore {
       .where('app_id', '=', appId)
       .where('user_id', '=', userId)
       .where('device_sn', '=', deviceSn)
+      .where('revoked_at', 'is', null)
+      .returning('token_hash')
+      .execute()
+    this.#forget(tx, appId, rows)
+  }
+
+  /** Ends those tokens of a device that were issued without a password. */
+  async revokeIssued(
+    tx: Tx,
+    { appId, userId, deviceSn }: DeviceKey,
+    revokedAt: number,
+  ): Promise<void> {
+    const rows = await tx
+      .updateTable('user_tokens')
+      .set({ revoked_at: revokedAt })
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .where('device_sn', '=', deviceSn)
+      .where('issued', '=', 1)
       .where('revoked_at', 'is', null)
       .returning('token_hash')
       .execute()

@@ -10,7 +10,7 @@ export type UserCredentials = Pick<
   | 'findBy'
   | 'lockKeyShare'
   | 'lockForUpdate'
-  | 'raiseCredentialEpoch'
+  | 'endCredentials'
   | 'replacePasswordHash'
   | 'update'
 >

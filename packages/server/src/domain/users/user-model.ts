@@ -15,6 +15,7 @@ export interface User {
   readonly appId: string
   readonly userId: Int64
   readonly username: string
+  /** '' = the user has no password. */
   readonly passwordHash: string
   /** 0 normal, 1 disabled */
   readonly status: number
@@ -27,6 +28,9 @@ export interface User {
   readonly email: string
   readonly credentialEpoch: number
   readonly isDeleted: boolean
+  readonly isBot: boolean
+  /** Assertions of this instant or before are refused, ms; 0: none (rule C8). */
+  readonly assertionsAfter: number
 }
 
 /** A user in the list of an app. */

@@ -71,9 +71,9 @@ const setBroadcastsAfter: BulkUpdate = {
   set: columnsOf(usersTable, 'broadcasts_after'),
   keys: userKey,
 }
-const setCredentialEpochs: BulkUpdate = {
+const endCredentials: BulkUpdate = {
   table: 'users',
-  set: columnsOf(usersTable, 'credential_epoch'),
+  set: columnsOf(usersTable, 'credential_epoch', 'assertions_after'),
   keys: userKey,
 }
 /** Rows of users. A deleted user keeps row and ID and nothing else. */
@@ -260,16 +260,17 @@ export class UserStore {
   }
 
   /**
-   * Ends the file credentials of users.
+   * Ends the file credentials of users, and their assertions of this instant or before.
    * @param users current rows, locked by {@link lockForUpdate}
    */
-  async raiseCredentialEpoch(tx: Tx, users: readonly User[]): Promise<void> {
-    const rows = users.map(({ appId, userId, credentialEpoch }) => [
+  async endCredentials(tx: Tx, users: readonly User[], at: number): Promise<void> {
+    const rows = users.map(({ appId, userId, credentialEpoch, assertionsAfter }) => [
       credentialEpoch + 1,
+      Math.max(assertionsAfter, at),
       appId,
       userId,
     ])
-    await this.#database.bulk(tx, setCredentialEpochs, rows)
+    await this.#database.bulk(tx, endCredentials, rows)
   }
 
   /** Sets the last broadcast that new users do not see (rule E9). */
@@ -434,6 +435,8 @@ export const emptyUser = {
   devices_changed_at: 0,
   credential_epoch: 0,
   broadcasts_after: 0,
+  is_bot: 0,
+  assertions_after: 0,
   deleted_at: null,
 }
 
@@ -451,5 +454,6 @@ function toUser(row: UserRow): User {
     mobile: row.mobile ?? '',
     email: row.email ?? '',
     isDeleted: row.deletedAt !== null,
+    isBot: row.isBot === 1,
   })
 }

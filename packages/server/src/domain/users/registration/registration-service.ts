@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto'
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
@@ -24,6 +23,7 @@ import {
   usernameViolation,
 } from '../user-model.js'
 import type { UserStore } from '../user-store.js'
+import { generatedUsername } from './generated-username.js'
 import { countNewUsers } from './new-users.js'
 import type { RegistrationLimit } from './registration-limit.js'
 import type { UserCountStore } from './user-count-store.js'
@@ -98,9 +98,6 @@ interface PreparedUser {
   readonly registration: Registration
   readonly passwordHash: string
 }
-
-const suffixLetters = 'abcdefghijkmnpqrstuvwxyz23456789'
-const suffixLength = 10
 
 /** Caller of a registration; an Admin token may register users even when registration is closed. */
 export interface Registrar {
@@ -181,11 +178,7 @@ export class RegistrationService {
     { prefix, password, contactId }: AnonymousRegistration,
   ): Promise<Registered> {
     const { contacts } = this.options
-    const suffix = Array.from(
-      { length: suffixLength },
-      () => suffixLetters[randomInt(suffixLetters.length)],
-    ).join('')
-    const username = `${prefix}_${suffix}`
+    const username = generatedUsername(prefix)
     return this.#registerOne(registrar, { username, password }, async (tx, userId) => {
       const { appId } = registrar
       if (contactId && registrar.kind === 'admin')

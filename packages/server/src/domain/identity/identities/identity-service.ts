@@ -1,0 +1,86 @@
+import { AppError, type Int64 } from '@hermod/protocol'
+import type { Database, Tx } from '../../../db/database.js'
+import type { Clock } from '../../../lib/clock.js'
+import type { Outbox } from '../../../outbox/outbox.js'
+import type { PasswordProof, PasswordService } from '../../login/password-service.js'
+import type { AccountService } from '../../users/account-service.js'
+import type { UserKey } from '../../users/user-model.js'
+import { identityEvent } from './identity-event.js'
+import type { Identity, IdentityStore, Subject } from './identity-store.js'
+
+interface IdentityServiceOptions {
+  readonly database: Database
+  readonly store: IdentityStore
+  readonly accounts: Pick<AccountService, 'lockForUpdate'>
+  readonly passwords: Pick<PasswordService, 'verify'>
+  readonly outbox: Outbox
+  readonly clock: Clock
+}
+
+/** A subject to link to a user, or to unlink. */
+export interface IdentityChange extends Subject {
+  readonly userId: Int64
+  /** The user, or the system for an Admin token. */
+  readonly actorId: Int64
+}
+
+const maxIdentities = 10
+
+/** Users as other systems know them (rule C8). */
+export class IdentityService {
+  constructor(private readonly options: IdentityServiceOptions) {}
+
+  async list(user: UserKey): Promise<Identity[]> {
+    const { database, store } = this.options
+    return database.read((db) => store.list(db, user))
+  }
+
+  /**
+   * Does nothing when the user has the identity already.
+   * @throws AppError user_already_bound, identity_limit_reached, user_not_found, user_deleted
+   */
+  async link(change: IdentityChange): Promise<void> {
+    const { database, store, accounts, outbox, clock } = this.options
+    const { appId, issuer, subject, userId } = change
+    await database.transaction(async (tx) => {
+      await accounts.lockForUpdate(tx, appId, userId)
+      const identities = await store.list(tx, { appId, userId })
+      if (identities.some((known) => isSame(known, change))) return
+      if (identities.length >= maxIdentities) throw new AppError('identity_limit_reached')
+      const identity = { appId, issuer, subject, userId, linkedAt: clock.now() }
+      if (!(await store.insert(tx, identity))) throw new AppError('user_already_bound')
+      outbox.append(tx, identityEvent('user.identity_linked', change))
+    })
+  }
+
+  /**
+   * @param proof null: no password is required
+   * @throws AppError identity_not_found, last_identity, invalid_parameter for a proof without a
+   * password, password_incorrect, too_many_requests, user_not_found, user_deleted
+   */
+  async unlink(change: IdentityChange, proof: PasswordProof | null): Promise<void> {
+    const { database, passwords } = this.options
+    const { appId, userId } = change
+    if (proof?.password === '') throw new AppError('invalid_parameter', 'password is required')
+    const verified = proof === null ? null : await passwords.verify(appId, userId, proof)
+    await database.transaction((tx) => this.#unlink(tx, change, verified?.credentialEpoch ?? null))
+  }
+
+  /** @param verifiedEpoch null: no password was checked */
+  async #unlink(tx: Tx, change: IdentityChange, verifiedEpoch: number | null): Promise<void> {
+    const { store, accounts, outbox } = this.options
+    const { appId, userId } = change
+    const user = await accounts.lockForUpdate(tx, appId, userId)
+    if (verifiedEpoch !== null && verifiedEpoch !== user.credentialEpoch)
+      throw new AppError('password_incorrect')
+    const identities = await store.list(tx, { appId, userId })
+    if (!identities.some((known) => isSame(known, change))) throw new AppError('identity_not_found')
+    if (identities.length === 1 && user.passwordHash === '') throw new AppError('last_identity')
+    await store.delete(tx, change)
+    outbox.append(tx, identityEvent('user.identity_unlinked', change))
+  }
+}
+
+function isSame(a: Subject, b: Subject): boolean {
+  return a.issuer === b.issuer && a.subject === b.subject
+}

@@ -1,0 +1,81 @@
+import type { Int64 } from '@hermod/protocol'
+import { camelCase, snakeCase, type TableRow } from '../../../db/columns.js'
+import type { Database, Queryable, Tx } from '../../../db/database.js'
+import { userIdentitiesTable } from '../../../db/schema.js'
+import { compare } from '../../../lib/compare.js'
+import type { UserKey } from '../../users/user-model.js'
+
+/** A subject as its issuer names it; texts are compared byte for byte. */
+export interface Subject {
+  readonly appId: string
+  readonly issuer: string
+  readonly subject: string
+}
+
+/** A subject that is linked to a user; times in ms. */
+export type Identity = TableRow<typeof userIdentitiesTable>
+
+/** The subjects of issuers, and the user of each. */
+export class IdentityStore {
+  readonly #find
+
+  constructor(database: Database) {
+    this.#find = database.prepared<Subject, { readonly userId: Int64 }>((db, param) =>
+      db
+        .selectFrom('user_identities')
+        .select(camelCase(['user_id']))
+        .where('app_id', '=', param('appId'))
+        .where('issuer', '=', param('issuer'))
+        .where('subject', '=', param('subject')),
+    )
+  }
+
+  /** Returns the user of a subject; null: no user has it. */
+  async findUser(db: Queryable, { appId, issuer, subject }: Subject): Promise<Int64 | null> {
+    return (await this.#find.first(db, { appId, issuer, subject }))?.userId ?? null
+  }
+
+  /** The identities of a user, by the time of the link. */
+  async list(db: Queryable, { appId, userId }: UserKey): Promise<Identity[]> {
+    const rows = await db
+      .selectFrom('user_identities')
+      .select(camelCase(userIdentitiesTable))
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .execute()
+    return rows.sort(
+      (a, b) =>
+        compare(a.linkedAt, b.linkedAt) ||
+        compare(a.issuer, b.issuer) ||
+        compare(a.subject, b.subject),
+    )
+  }
+
+  /** @returns false when a user has the subject already */
+  async insert(tx: Tx, identity: Identity): Promise<boolean> {
+    const inserted = await tx
+      .insertInto('user_identities')
+      .values(snakeCase(userIdentitiesTable, identity))
+      .onConflict((conflict) => conflict.columns(['app_id', 'issuer', 'subject']).doNothing())
+      .returning('user_id')
+      .executeTakeFirst()
+    return inserted !== undefined
+  }
+
+  async delete(tx: Tx, { appId, issuer, subject }: Subject): Promise<void> {
+    await tx
+      .deleteFrom('user_identities')
+      .where('app_id', '=', appId)
+      .where('issuer', '=', issuer)
+      .where('subject', '=', subject)
+      .execute()
+  }
+
+  async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {
+    await tx
+      .deleteFrom('user_identities')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .execute()
+  }
+}

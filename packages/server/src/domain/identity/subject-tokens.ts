@@ -1,0 +1,169 @@
+import { AppError, type Int64, userStatus } from '@hermod/protocol'
+import type { Database, Tx } from '../../db/database.js'
+import type { Clock } from '../../lib/clock.js'
+import { definedOnly } from '../../lib/defined-only.js'
+import type { IdGenerator } from '../../lib/ids/ids.js'
+import type { Outbox } from '../../outbox/outbox.js'
+import type { AppService } from '../apps/app-service.js'
+import type { LoginQueue } from '../login/login-queue.js'
+import type { IssuedToken, NewToken, TokenService } from '../login/token-service.js'
+import { nameViolation } from '../names.js'
+import type { UserMaker, UserToMake } from '../users/registration/user-maker.js'
+import { systemUserId } from '../users/system-user.js'
+import { profileEvent, type User, type UserKey } from '../users/user-model.js'
+import type { UserStore } from '../users/user-store.js'
+import { identityEvent } from './identities/identity-event.js'
+import type { IdentityStore, Subject } from './identities/identity-store.js'
+
+interface SubjectTokensOptions {
+  readonly database: Database
+  readonly identities: IdentityStore
+  readonly users: Pick<UserStore, 'lockKeyShare' | 'update'>
+  readonly maker: UserMaker
+  readonly tokens: Pick<TokenService, 'give'>
+  /** The queue of transactions that store tokens. */
+  readonly storing: LoginQueue
+  readonly apps: AppService
+  readonly outbox: Outbox
+  readonly ids: IdGenerator
+  readonly clock: Clock
+}
+
+/** A token to give without a password. */
+export interface TokenRequest {
+  /** Returns when the token of the locked user ends, in ms; throws to refuse the user. */
+  readonly endOf: (user: Pick<User, 'isBot' | 'assertionsAfter'>) => number
+  readonly device?: NewToken['device']
+  /** The client's network address; null when an app server calls. */
+  readonly address: string | null
+}
+
+/** A token to give to the user of a subject. */
+export interface SubjectRequest extends TokenRequest, Subject {
+  /** The user to make when the subject has none; null: there must be one. */
+  readonly create: UserToMake | null
+  /** Written where they differ and are valid; never a reason to refuse. */
+  readonly profile?: { readonly nickName?: string; readonly avatar?: string }
+}
+
+/** A token, and whether the user was made for it. */
+export interface GivenToken {
+  readonly token: IssuedToken
+  readonly created: boolean
+}
+
+/** Each further attempt follows a link, an unlink or a deletion that was committed in between. */
+const maxAttempts = 5
+
+/** Gives tokens to users whom another system knows, and makes users for new subjects (rule C8). */
+export class SubjectTokens {
+  constructor(private readonly options: SubjectTokensOptions) {}
+
+  /**
+   * @throws AppError user_not_found for a subject without a user, user_disabled, username_taken,
+   * user_limit_reached, unavailable, and what `endOf` throws
+   */
+  async give(request: SubjectRequest): Promise<GivenToken> {
+    const { database, identities } = this.options
+    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+      const userId = await database.read((db) => identities.findUser(db, request))
+      const given =
+        userId === null ? await this.#giveToNew(request) : await this.#giveToKnown(request, userId)
+      if (given) return given
+    }
+    throw new AppError('unavailable', 'the subject was linked at the same time')
+  }
+
+  /**
+   * Gives a token to a user by ID.
+   * @throws AppError user_not_found, user_deleted, user_disabled, unavailable, and what `endOf`
+   * throws
+   */
+  async giveToUser({ appId, userId }: UserKey, request: TokenRequest): Promise<IssuedToken> {
+    return this.#store({ ...request, appId }, async (tx) => {
+      const user = await this.options.users.lockKeyShare(tx, appId, userId)
+      if (!user) throw new AppError('user_not_found')
+      if (user.isDeleted) throw new AppError('user_deleted')
+      return this.#give(tx, user, request)
+    })
+  }
+
+  /** @returns null when the subject is no longer the user's */
+  async #giveToKnown(request: SubjectRequest, userId: Int64): Promise<GivenToken | null> {
+    const { users, identities } = this.options
+    return this.#store(request, async (tx) => {
+      const user = await users.lockKeyShare(tx, request.appId, userId)
+      if (!user || (await identities.findUser(tx, request)) !== userId) return null
+      const token = await this.#give(tx, user, request)
+      await this.#updateProfile(tx, user, request)
+      return { token, created: false }
+    })
+  }
+
+  /** @returns null when a concurrent call was the first one for the subject */
+  async #giveToNew(request: SubjectRequest): Promise<GivenToken | null> {
+    const { identities, maker, apps, outbox, ids, clock } = this.options
+    const { appId, issuer, subject, create } = request
+    if (create === null) throw new AppError('user_not_found')
+    const app = await apps.get(appId)
+    const userId = await ids.next()
+    return this.#store(request, async (tx) => {
+      // Decides between concurrent calls, before anything else is locked or written.
+      const identity = { appId, issuer, subject, userId, linkedAt: clock.now() }
+      if (!(await identities.insert(tx, identity))) return null
+      const user = { ...create, ...validProfile(request), userId }
+      return maker.make(tx, app, user, async () => {
+        outbox.append(
+          tx,
+          identityEvent('user.identity_linked', { ...identity, actorId: systemUserId }),
+        )
+        const made = { appId, userId, isBot: create.isBot, ...newUserState }
+        return { token: await this.#give(tx, made, request), created: true }
+      })
+    })
+  }
+
+  async #store<T>(
+    { appId, address }: Pick<SubjectRequest, 'appId' | 'address'>,
+    work: (tx: Tx) => Promise<T>,
+  ): Promise<T> {
+    const { database, storing } = this.options
+    return storing.run({ purpose: 'login', appId, address }, () => database.transaction(work))
+  }
+
+  /** @throws AppError user_disabled, and what `endOf` throws */
+  async #give(
+    tx: Tx,
+    user: UserKey & Pick<User, 'status' | 'credentialEpoch' | 'isBot' | 'assertionsAfter'>,
+    { device, endOf }: TokenRequest,
+  ): Promise<IssuedToken> {
+    const { tokens, clock } = this.options
+    if (user.status !== userStatus.normal) throw new AppError('user_disabled')
+    const expiresAt = endOf(user)
+    return tokens.give(tx, user, { createdAt: clock.now(), expiresAt, device, isIssued: true })
+  }
+
+  async #updateProfile(
+    tx: Tx,
+    { appId, userId, nickName, avatar }: User,
+    request: SubjectRequest,
+  ): Promise<void> {
+    const { users, outbox } = this.options
+    const given = validProfile(request)
+    const changed = definedOnly({
+      nick_name: given.nickName === nickName ? undefined : given.nickName,
+      avatar: given.avatar === avatar ? undefined : given.avatar,
+    })
+    if (Object.keys(changed).length === 0) return
+    await users.update(tx, appId, userId, changed)
+    outbox.append(tx, profileEvent({ appId, actorId: systemUserId, userIds: [userId] }, changed))
+  }
+}
+
+const newUserState = { status: userStatus.normal, credentialEpoch: 0, assertionsAfter: 0 }
+
+function validProfile({ profile = {} }: SubjectRequest): NonNullable<SubjectRequest['profile']> {
+  const { nickName, avatar } = profile
+  const isNamed = nickName !== undefined && nameViolation(nickName, 'nick_name') === null
+  return { ...(isNamed ? { nickName } : {}), ...(avatar === undefined ? {} : { avatar }) }
+}
