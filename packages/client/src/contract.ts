@@ -1011,6 +1011,30 @@ export interface ClientEvents {
     /** The settings that were set, as /user/settings names them; or push_tags. */
     readonly properties: readonly string[]
   }
+  readonly 'user.identity_linked': {
+    /** The user who did it; 0 = an administrator or the system. */
+    readonly actor_id: number
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
+    readonly user_ids: readonly number[]
+    readonly issuer: string
+    readonly subject: string
+  }
+  readonly 'user.identity_unlinked': {
+    /** The user who did it; 0 = an administrator or the system. */
+    readonly actor_id: number
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
+    readonly user_ids: readonly number[]
+    readonly issuer: string
+    readonly subject: string
+  }
   readonly 'user.device_logged_in': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number

@@ -143,7 +143,7 @@ export const usersTable = {
   broadcasts_after: generated(bigint),
   /** 1: a program of the app, whose tokens may live for a year. */
   is_bot: generated(smallint),
-  /** Assertions that were issued at this instant or before are refused (rule C8). 0 = none were ended */
+  /** Assertions that were issued at this instant or before are refused (rule C9). 0 = none were ended */
   assertions_after: generated(bigint),
 }
 
@@ -202,7 +202,7 @@ export const userTokensTable = {
   issued: generated(smallint),
 }
 
-/** Users of other systems: the user of each subject of an issuer (rule C8). */
+/** Users of other systems: the user of each subject of an issuer (rule C9). */
 export const userIdentitiesTable = {
   app_id: text,
   issuer: text,

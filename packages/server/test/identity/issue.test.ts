@@ -1,5 +1,5 @@
-/** Tokens that a backend gives to its users, on both databases (rule C8). */
-import { type Api, anyBackend } from '@hermod/testkit'
+/** Tokens that a backend gives to its users, on both databases (rule C9). */
+import { type Api, testBackends } from '@hermod/testkit'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { accountCalls, newName } from '../support/accounts.js'
 import { answerCode, expectCode } from '../support/answer-codes.js'
@@ -8,7 +8,7 @@ import { ownServer } from '../support/in-process-server.js'
 
 const dayMs = 86_400_000
 
-describe.each(anyBackend())('tokens of a backend on $name', (backend) => {
+describe.each(testBackends())('tokens of a backend on $name', (backend) => {
   const server = ownServer(backend, {
     HERMOD_USER_TOKEN_DAYS: '2',
     HERMOD_RESERVED_USERNAME_PREFIXES: 'admin',

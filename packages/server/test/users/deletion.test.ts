@@ -99,6 +99,7 @@ const fate: Readonly<Record<string, 'erased' | 'emptied' | 'kept' | 'ends' | 'na
   // Kinds and IDs of what the user had to read again.
   user_changes: 'ends',
   user_counts: 'names nobody',
+  user_identities: 'erased',
   user_settings: 'erased',
   // Revoked, so that their holders hear why they stopped working.
   user_tokens: 'ends',
@@ -202,6 +203,10 @@ describe.each(anyBackend())('deletion of a user on $name', (backend) => {
         values ('${server.appId}', ${id}, '${marker}', '${marker}', '${marker}', 1, 0, 1)`)
     await query(`insert into login_networks (app_id, user_id, network, logged_in_at)
         values ('${server.appId}', ${id}, '${marker}', 1)`)
+    await post(api.admin({ userId: id }), '/user/identity/link', {
+      issuer: marker,
+      subject: marker,
+    })
     await post(own, '/user/conversation/pin', { conversation_id: bob.id })
     await post(bob.api, '/user/conversation/pin', { conversation_id: id })
     // Contacts of both sides, an application that was declined, and two that are open.

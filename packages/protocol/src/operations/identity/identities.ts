@@ -9,19 +9,20 @@ const password = optional(
   string({ description: 'password of the user; needed with a user token', maxLength: 128 }),
 )
 
-/** By the time of the link. Rule C8. */
+/** By the time of the link. Rule C9. */
 export const listIdentities = operation({
   ...ofUsers,
   id: 'user.identity.list',
   methods: get,
   path: '/user/identity/list',
   summary: 'Lists the identities of the user in other systems.',
+  description: 'Oldest first; a user has at most 10, and the answer is always the whole list.',
   data: array(Identity),
 })
 
 /**
  * Safe to repeat: an identity that the user has already is a success. A user token may not claim a
- * subject by its text: another user could be it. Rule C8.
+ * subject by its text: another user could be it. Rule C9.
  */
 export const linkIdentity = operation({
   ...ofUsers,
@@ -37,7 +38,7 @@ export const linkIdentity = operation({
   errors: ['user_already_bound', 'identity_limit_reached'],
 })
 
-/** The last identity of a user without a password stays. Rule C8. */
+/** The last identity of a user without a password stays. Rule C9. */
 export const unlinkIdentity = operation({
   ...ofUsers,
   id: 'user.identity.unlink',

@@ -9,7 +9,7 @@ const ofBackends = { methods: post, tag: 'Tokens', callers: 'admin', origin: 'ex
 
 /**
  * The user is named in exactly one way. Of two first calls for one subject one makes the user. The
- * token ends those that this operation gave the device before. Rule C8.
+ * token ends those that this operation gave the device before. Rule C9.
  */
 export const issueToken = operation({
   ...ofBackends,
@@ -69,7 +69,7 @@ export const issueToken = operation({
   ],
 })
 
-/** Ends tokens and sockets as {@link kickDevices} does. Safe to repeat. Rule C8. */
+/** Ends tokens and sockets as {@link kickDevices} does. Safe to repeat. Rule C9. */
 export const revokeTokens = operation({
   ...ofBackends,
   id: 'token.revoke',

@@ -6,8 +6,8 @@ import type { NewToken } from '../login/token-service.js'
 import type { AccountService } from '../users/account-service.js'
 import type { UserMaker, UserToMake } from '../users/registration/user-maker.js'
 import { systemUserId } from '../users/system-user.js'
+import type { UserCredentials } from '../users/user-credentials.js'
 import type { User } from '../users/user-model.js'
-import type { UserStore } from '../users/user-store.js'
 import type { IdentityStore } from './identities/identity-store.js'
 import type { GivenToken, SubjectTokens, TokenRequest } from './subject-tokens.js'
 
@@ -15,7 +15,7 @@ interface IssueServiceOptions {
   readonly database: Database
   readonly subjectTokens: SubjectTokens
   readonly identities: IdentityStore
-  readonly users: Pick<UserStore, 'findBy'>
+  readonly users: Pick<UserCredentials, 'findBy'>
   readonly accounts: AccountService
   readonly maker: Pick<UserMaker, 'violationOf'>
   readonly access: Pick<DeviceAccessService, 'kickAll' | 'revoke'>
@@ -44,7 +44,7 @@ const defaultLifeMs = dayMs
 /** The longest life of a token of a program of the app. */
 const botLifeMs = 365 * dayMs
 
-/** Gives tokens to the users of an app at the request of its backend, and ends them (rule C8). */
+/** Gives tokens to the users of an app at the request of its backend, and ends them (rule C9). */
 export class IssueService {
   constructor(private readonly options: IssueServiceOptions) {}
 

@@ -10,15 +10,15 @@ import type { IssuedToken, NewToken, TokenService } from '../login/token-service
 import { nameViolation } from '../names.js'
 import type { UserMaker, UserToMake } from '../users/registration/user-maker.js'
 import { systemUserId } from '../users/system-user.js'
+import type { UserCredentials } from '../users/user-credentials.js'
 import { profileEvent, type User, type UserKey } from '../users/user-model.js'
-import type { UserStore } from '../users/user-store.js'
-import { identityEvent } from './identities/identity-event.js'
-import type { IdentityStore, Subject } from './identities/identity-store.js'
+import { identityEvent, type Subject } from './identities/identity-model.js'
+import type { IdentityStore } from './identities/identity-store.js'
 
 interface SubjectTokensOptions {
   readonly database: Database
   readonly identities: IdentityStore
-  readonly users: Pick<UserStore, 'lockKeyShare' | 'update'>
+  readonly users: Pick<UserCredentials, 'lockKeyShare' | 'update'>
   readonly maker: UserMaker
   readonly tokens: Pick<TokenService, 'give'>
   /** The queue of transactions that store tokens. */
@@ -55,7 +55,7 @@ export interface GivenToken {
 /** Each further attempt follows a link, an unlink or a deletion that was committed in between. */
 const maxAttempts = 5
 
-/** Gives tokens to users whom another system knows, and makes users for new subjects (rule C8). */
+/** Gives tokens to users whom another system knows, and makes users for new subjects (rule C9). */
 export class SubjectTokens {
   constructor(private readonly options: SubjectTokensOptions) {}
 

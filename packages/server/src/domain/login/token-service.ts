@@ -162,7 +162,7 @@ export class TokenService {
     return deviceSn
   }
 
-  /** Refuses assertions of the user that were issued until now (rule C8). Locks the user. */
+  /** Refuses assertions of the user that were issued until now (rule C9). Locks the user. */
   async endAssertions(tx: Tx, { appId, userId }: UserKey, at: number): Promise<void> {
     const { users } = this.options
     await users.lockForUpdate(tx, appId, [userId])

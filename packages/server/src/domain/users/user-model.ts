@@ -29,7 +29,7 @@ export interface User {
   readonly credentialEpoch: number
   readonly isDeleted: boolean
   readonly isBot: boolean
-  /** Assertions of this instant or before are refused, ms; 0: none (rule C8). */
+  /** Assertions of this instant or before are refused, ms; 0: none (rule C9). */
   readonly assertionsAfter: number
 }
 

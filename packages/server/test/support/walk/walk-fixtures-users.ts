@@ -12,6 +12,7 @@ const credentials = ({ world, subject }: WalkContext) => ({
   username: world.newName(),
   password: subject.password,
 })
+const identity = ({ world }: WalkContext) => ({ issuer: 'walk', subject: world.newName() })
 const subjectAsList = ({ subject }: WalkContext) => ({ list: [subject.id] })
 
 export const userFixtures: readonly Fixture[] = [
@@ -24,6 +25,20 @@ export const userFixtures: readonly Fixture[] = [
     name: username,
     password,
   })),
+  fixture(api.issueToken, (context) => ({ ...identity(context), create: {} })),
+  fixture(api.revokeTokens, ({ subject: { id } }) => ({ user_id: id }), victim),
+  fixture(api.listIdentities),
+  fixture(api.linkIdentity, identity, victim),
+  fixture(
+    api.unlinkIdentity,
+    async (context) => {
+      const linked = identity(context)
+      const { subject } = context
+      await context.world.prepare(api.linkIdentity, asSubject(context), linked)
+      return { ...linked, password: subject.password }
+    },
+    victim,
+  ),
 
   fixture(api.registerUser, credentials),
   fixture(api.registerUserForPush, (context) => {

@@ -1,12 +1,12 @@
-import { AppError, type Int64 } from '@hermod/protocol'
+import { AppError } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import type { PasswordProof, PasswordService } from '../../login/password-service.js'
 import type { AccountService } from '../../users/account-service.js'
 import type { UserKey } from '../../users/user-model.js'
-import { identityEvent } from './identity-event.js'
-import type { Identity, IdentityStore, Subject } from './identity-store.js'
+import { type IdentityChange, identityEvent, type Subject } from './identity-model.js'
+import type { Identity, IdentityStore } from './identity-store.js'
 
 interface IdentityServiceOptions {
   readonly database: Database
@@ -17,16 +17,9 @@ interface IdentityServiceOptions {
   readonly clock: Clock
 }
 
-/** A subject to link to a user, or to unlink. */
-export interface IdentityChange extends Subject {
-  readonly userId: Int64
-  /** The user, or the system for an Admin token. */
-  readonly actorId: Int64
-}
-
 const maxIdentities = 10
 
-/** Users as other systems know them (rule C8). */
+/** Users as other systems know them (rule C9). */
 export class IdentityService {
   constructor(private readonly options: IdentityServiceOptions) {}
 

@@ -4,13 +4,7 @@ import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { userIdentitiesTable } from '../../../db/schema.js'
 import { compare } from '../../../lib/compare.js'
 import type { UserKey } from '../../users/user-model.js'
-
-/** A subject as its issuer names it; texts are compared byte for byte. */
-export interface Subject {
-  readonly appId: string
-  readonly issuer: string
-  readonly subject: string
-}
+import type { Subject } from './identity-model.js'
 
 /** A subject that is linked to a user; times in ms. */
 export type Identity = TableRow<typeof userIdentitiesTable>
