@@ -1,7 +1,7 @@
 import { randomBytes, scryptSync } from 'node:crypto'
 import argon2 from '@node-rs/argon2'
 import bcrypt from '@node-rs/bcrypt'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { LoginQueue } from './login-queue.js'
 import { PasswordHasher } from './password-hasher.js'
 import { importViolation, parsePasswordHash } from './password-hasher-formats.js'
@@ -57,6 +57,22 @@ describe('PasswordHasher', () => {
       expect(hasher.needsRehash(hash)).toBe(true)
     },
   )
+
+  it('opens nothing without a hash, after the work of a wrong password', async () => {
+    const run = vi.spyOn(queue, 'run')
+    const worksOf = async (hash: string) => {
+      expect(await hasher.verify(hash, password, caller)).toBe(false)
+      const works = run.mock.calls.length
+      run.mockClear()
+      return works
+    }
+    const own = await hasher.hash('another', { ...caller, purpose: 'registration' })
+    await worksOf('')
+    run.mockClear()
+    expect([await worksOf(''), await worksOf('')]).toEqual([1, 1])
+    expect(await worksOf(own)).toBe(1)
+    run.mockRestore()
+  })
 
   it('verifies hashes that need much memory one at a time, and others beside them', async () => {
     const hash = argon2Hash(2, { memoryCost: 33 * 1024 })
