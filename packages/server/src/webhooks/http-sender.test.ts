@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { LoggedEvent } from '../domain/events/logged-event.js'
-import { ForbiddenAddressError, type OutboundRequest } from '../lib/outbound/outbound-client.js'
+import { ForbiddenAddressError, type OutboundPost } from '../lib/outbound/outbound-client.js'
 import { newSecret } from '../lib/secrets/webhook-signature.js'
 import { HttpSender, outcomeOfStatus } from './http-sender.js'
 import type { SendTarget } from '../domain/webhooks/webhook-sender.js'
@@ -53,8 +53,8 @@ async function sent(
   { status = 200, headers = {}, body = '', error }: Given = {},
   { to = target, events = [event] }: { to?: SendTarget; events?: readonly LoggedEvent[] } = {},
 ) {
-  const requests: OutboundRequest[] = []
-  const post = async (request: OutboundRequest) => {
+  const requests: OutboundPost[] = []
+  const post = async (request: OutboundPost) => {
     requests.push(request)
     if (error) throw error
     return { status, headers, body: Buffer.from(body) }

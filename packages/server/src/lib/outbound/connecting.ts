@@ -1,7 +1,7 @@
 /** Connects to one of several addresses (RFC 8305). */
 import { connect as connectTcp, isIPv6, type Socket } from 'node:net'
-import { connect as connectTls } from 'node:tls'
 import { setTimeout as pause } from 'node:timers/promises'
+import { connect as connectTls } from 'node:tls'
 
 /** The server of a connection. */
 export interface ConnectTarget {

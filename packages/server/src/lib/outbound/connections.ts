@@ -3,9 +3,10 @@ import { Client, type Dispatcher } from 'undici'
 
 /** A request without its origin. */
 export interface ConnectionRequest {
+  readonly method: 'GET' | 'POST'
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string | Buffer
+  readonly body: string | Buffer | null
   readonly signal: AbortSignal
 }
 
@@ -49,12 +50,12 @@ export class OutboundConnection {
   }
 
   /** Resolves when the answer begins. Rejects when the connection ends before. */
-  post(request: ConnectionRequest): Promise<Dispatcher.ResponseData> {
+  send(request: ConnectionRequest): Promise<Dispatcher.ResponseData> {
     let interim = 0
     const onInfo = () => {
       if (++interim > maxInterim) throw new Error(`more than ${maxInterim} interim responses`)
     }
-    return this.#client.request({ ...request, method: 'POST', onInfo })
+    return this.#client.request({ ...request, onInfo })
   }
 
   destroy(): void {

@@ -5,10 +5,10 @@ import { type Dispatcher, ProxyAgent } from 'undici'
 import { type AddressRange, forbiddenRange, isSameAddress } from './address.js'
 import { attemptOrder, type ConnectSocket, connectToFirst, openSocket } from './connecting.js'
 import {
-  type OutboundConnection,
   type ConnectionRequest,
-  OutboundConnections,
   keepAliveMs,
+  type OutboundConnection,
+  OutboundConnections,
 } from './connections.js'
 import { type LookUpShares, LookUps } from './look-ups.js'
 import { isLoopbackName, loopback, SystemNames } from './system-names.js'
@@ -29,16 +29,20 @@ export interface OutboundOptions {
   readonly now?: () => number
 }
 
-/** A POST to an address that an operator or an app has configured. */
+/** A request to an address that an operator or an app has configured. */
 export interface OutboundRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string | Buffer
   /** Time until the answer begins, ms; look-ups and connecting included. */
   readonly timeoutMs: number
   /** Requests of one share, such as an application, wait for each other's look-ups. */
   readonly share: string
   readonly signal?: AbortSignal
+}
+
+/** A request with a body. */
+export interface OutboundPost extends OutboundRequest {
+  readonly body: string | Buffer
 }
 
 /** The answer of another server. */
@@ -47,6 +51,8 @@ export interface OutboundAnswer {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   /** At most {@link maxAnswerBytes}; what came of a body that broke off. */
   readonly body: Buffer
+  /** False when there is more of the body. */
+  readonly isWhole: boolean
 }
 
 /** The address may not be called. The text names the setting that would allow it. */
@@ -64,7 +70,7 @@ const maxAddresses = 4
 const maxPreferred = 1_000
 
 /**
- * Sends POST requests to public addresses only: http and https, without user information and
+ * Sends requests to public addresses only: http and https, without user information and
  * redirects. Names are resolved first; a name with any forbidden address is refused, and the
  * connection goes to a checked address.
  */
@@ -88,41 +94,51 @@ export class OutboundClient {
    * @throws ForbiddenAddressError
    * @throws Error of the network, or of the signal or the time limit
    */
-  async post({ share, timeoutMs, ...request }: OutboundRequest): Promise<OutboundAnswer> {
-    const { headers, body } = request
+  post({ body, ...request }: OutboundPost): Promise<OutboundAnswer> {
+    return this.#send(request, { method: 'POST', body })
+  }
+
+  /** @throws as {@link post} */
+  get(request: OutboundRequest): Promise<OutboundAnswer> {
+    return this.#send(request, { method: 'GET', body: null })
+  }
+
+  async #send(
+    { share, timeoutMs, headers, ...request }: OutboundRequest,
+    content: Pick<ConnectionRequest, 'method' | 'body'>,
+  ): Promise<OutboundAnswer> {
     const url = checkedUrl(request.url)
     this.#checkLiteral(literalOf(url))
     // A signal of AbortSignal.timeout may be collected as garbage while AbortSignal.any waits for it.
     const late = new AbortController()
     const timer = setTimeout(() => late.abort(new DOMException('late', 'TimeoutError')), timeoutMs)
     const signal = request.signal ? AbortSignal.any([late.signal, request.signal]) : late.signal
-    const sent = { path: url.pathname + url.search, headers, body, signal }
+    const sent = { ...content, path: url.pathname + url.search, headers, signal }
     try {
-      if (this.#proxy === null) return await this.#postDirectly(url, share, sent)
-      const { origin } = url
-      return (await read(await this.#proxy.request({ ...sent, origin, method: 'POST' }))).answer
+      if (this.#proxy === null) return await this.#sendDirectly(url, share, sent)
+      return await read(await this.#proxy.request({ ...sent, origin: url.origin }))
     } finally {
       clearTimeout(timer)
     }
   }
 
   /** Servers close idle connections at any moment: then the request is repeated on a new one. */
-  async #postDirectly(url: URL, share: string, sent: ConnectionRequest): Promise<OutboundAnswer> {
+  async #sendDirectly(url: URL, share: string, sent: ConnectionRequest): Promise<OutboundAnswer> {
     const { origin } = url
     const idle = this.#connections.take(origin)
     try {
-      if (idle !== null) return await this.#postOn(idle, sent)
+      if (idle !== null) return await this.#sendOn(idle, sent)
     } catch (error) {
       if (!isReset(error)) throw error
     }
     const socket = await this.#connect(url, share, sent.signal)
-    return this.#postOn(this.#connections.add(origin, socket), sent)
+    return this.#sendOn(this.#connections.add(origin, socket), sent)
   }
 
-  async #postOn(connection: OutboundConnection, sent: ConnectionRequest): Promise<OutboundAnswer> {
+  async #sendOn(connection: OutboundConnection, sent: ConnectionRequest): Promise<OutboundAnswer> {
     try {
-      const { answer, isWhole } = await read(await connection.post(sent))
-      if (isWhole) this.#connections.giveBack(connection)
+      const answer = await read(await connection.send(sent))
+      if (answer.isWhole) this.#connections.giveBack(connection)
       else connection.destroy()
       return answer
     } catch (error) {
@@ -241,8 +257,12 @@ function isReset(error: unknown): boolean {
   return ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes((error as { code?: string }).code ?? '')
 }
 
-/** Reads the beginning of an answer. `isWhole` is false when there is more of its body. */
-async function read({ statusCode, headers, body }: Dispatcher.ResponseData) {
+/** Reads the beginning of an answer. */
+async function read({
+  statusCode,
+  headers,
+  body,
+}: Dispatcher.ResponseData): Promise<OutboundAnswer> {
   const chunks: Buffer[] = []
   let length = 0
   let isWhole = false
@@ -259,10 +279,10 @@ async function read({ statusCode, headers, body }: Dispatcher.ResponseData) {
   }
   clearTimeout(time)
   body.destroy()
-  const answer: OutboundAnswer = {
+  return {
     status: statusCode,
     headers,
     body: Buffer.concat(chunks).subarray(0, maxAnswerBytes),
+    isWhole,
   }
-  return { answer, isWhole }
 }
