@@ -57,7 +57,7 @@ async function sent(
   const post = async (request: OutboundPost) => {
     requests.push(request)
     if (error) throw error
-    return { status, headers, body: Buffer.from(body) }
+    return { status, headers, body: Buffer.from(body), isWhole: true }
   }
   const sender = new HttpSender({
     client: { post },
