@@ -1,3 +1,5 @@
+import type { Scope } from './scopes.js'
+
 /** Caller rules. Every operation names one; the pipeline checks it in one place (rule C7). */
 
 /** Kind of a token: `none` for a call without one, `ticket` for the ticket of one upload. */
@@ -138,3 +140,11 @@ export type CallerRule = keyof CallerRules
 
 /** The one list of caller rules. */
 export const callerRules: Readonly<Record<CallerRule, Callers>> = rules
+
+/** The callers of an operation for its readers, with the scopes that an Admin token needs. */
+export function describeCallers(callers: CallerRule, scopes: readonly Scope[]): string {
+  const { description } = rules[callers]
+  if (scopes.length === 0) return description
+  const words = scopes.length === 1 ? 'the scope' : 'the scopes'
+  return `${description} An Admin token needs ${words} ${scopes.join(' and ')}.`
+}

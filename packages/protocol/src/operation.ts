@@ -1,6 +1,7 @@
-import type { CallerRule } from './callers.js'
+import type { CallerRule, CallerRules } from './callers.js'
 import type { ErrorName } from './errors.js'
 import type { GroupRightName } from './group-rights.js'
+import type { Scope } from './scopes.js'
 import type { Static, TProperties, TSchema, Type } from './schema.js'
 
 /** The HTTP methods of operations. */
@@ -48,6 +49,8 @@ export interface Operation<
   readonly summary: string
   readonly description?: string
   readonly callers: Rule
+  /** The scopes that an Admin token needs, all of them. Operations without Admin tokens have none. */
+  readonly scopes: readonly Scope[]
   /** The required right in the group, for operations about a group. */
   readonly right?: GroupRightName
   /** Name of the parameter with a conversation, for operations with the caller rule `party`. */
@@ -157,6 +160,13 @@ interface Definition<
   readonly errorOf?: Operation['errorOf']
 }
 
+/** An operation names its scopes exactly where its callers include Admin tokens. */
+type NamedScopes<R extends CallerRule> = R extends unknown
+  ? 'admin' extends CallerRules[R]['tokens'][number]
+    ? { readonly scopes: readonly Scope[] }
+    : { readonly scopes?: never }
+  : never
+
 // biome-ignore lint/complexity/noBannedTypes: the empty set of properties is what an omitted part means
 type None = {}
 
@@ -169,7 +179,7 @@ export function operation<
   X extends TProperties = None,
   R extends CallerRule = CallerRule,
 >(
-  definition: Definition<Id, Q, B, D, X, R>,
+  definition: Definition<Id, Q, B, D, X, R> & NamedScopes<R>,
 ): Operation<ObjectOf<Q & FieldsOf<B>>, Static<D>, ObjectOf<X>, R, Id> {
   return {
     query: {},
@@ -177,6 +187,7 @@ export function operation<
     extras: {},
     errors: [],
     origin: 'contract',
+    scopes: [],
     claims: [],
     credentials: 'headers',
     signedParameter: null,

@@ -12,6 +12,8 @@ import {
   GroupMemberInfo,
   GroupRecord,
   GroupSummary,
+  type Operation,
+  openSession,
   operations,
   RosterApplication,
   RosterEntry,
@@ -37,6 +39,7 @@ import { brokenLinks } from './links.js'
 import { missingCommentedFiles, missingPaths } from './named-paths.js'
 import { withPushChannels } from './push-channels.js'
 import { renderAvailability, renderErrors, renderOperations } from './render.js'
+import { renderScopes } from './scopes.js'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../../..')
 const folder = join(root, 'docs/reference')
@@ -48,6 +51,7 @@ const pages: Readonly<Record<string, string>> = {
   'availability.md': renderAvailability(operations, builtOperationIds),
   'gateway.md': renderGateway(asyncApiDocument(described)),
   'group-rights.md': renderGroupRights(operations),
+  'scopes.md': renderScopes([...operations, openSession as Operation]),
   'client.md': renderClient(clientEntries()),
   'configuration.md': configReference(),
   '../../packages/client/src/contract.ts': renderClientContract({

@@ -1,5 +1,5 @@
 /** The AsyncAPI 3.1 document of the gateway, derived from its frames, the events and the operations. */
-import { callerRules } from '../callers.js'
+import { describeCallers } from '../callers.js'
 import { type CloseName, closeCodes, closeMeanings } from '../close-codes.js'
 import {
   callFrame,
@@ -18,7 +18,7 @@ import {
 } from '../gateway/index.js'
 import { exampleValue, type JsonSchema, plainSchema } from '../json-schema.js'
 import { isWholeBody, type Operation } from '../operation.js'
-import { operations } from '../operations/index.js'
+import { openSession, operations } from '../operations/index.js'
 import { object, optional, type TProperties, type TSchema, Type } from '../schema.js'
 
 /** A pointer into the document. */
@@ -173,17 +173,17 @@ interface DocumentedCall {
 const sessionOpenCall = {
   summary: 'Opens the session of the connection.',
   description:
-    'Once on each connection, before any other call. A failed one is answered, then the connection is closed.',
+    `Once on each connection, before any other call. A failed one is answered, then the connection is closed. Callers: ${describeCallers(openSession.callers, openSession.scopes)}`,
   parameters: sessionOpenParameters,
   answer: { data: sessionOpenData },
 }
 
 function callOf(operation: Operation): DocumentedCall {
-  const { id: op, summary, query, body, data, extras, callers } = operation
+  const { id: op, summary, query, body, data, extras, callers, scopes } = operation
   return {
     op,
     summary,
-    description: [operation.description, `Callers: ${callerRules[callers].description}`]
+    description: [operation.description, `Callers: ${describeCallers(callers, scopes)}`]
       .filter(Boolean)
       .join('\n\n'),
     parameters: { ...query, ...(isWholeBody(body) ? { [body.whole]: body.schema } : body) },

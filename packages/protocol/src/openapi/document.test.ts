@@ -158,6 +158,28 @@ describe('the OpenAPI document', () => {
     expect(operationAt('post', '/group/create')).not.toHaveProperty('x-hermod-right')
   })
 
+  it('names the scopes of an Admin token, as roles of its requirement too', () => {
+    expect(operationAt('get', '/user/list')).toMatchObject({
+      'x-hermod-scopes': ['users:read'],
+      security: [{ adminToken: ['users:read'] }],
+    })
+    expect(operationAt('post', '/user/token/bind')).toMatchObject({
+      security: [{ accessToken: [] }, { adminToken: ['users:write', 'messages:read'] }],
+    })
+    expect(operationAt('post', '/user/token/bind').description).toContain(
+      'An Admin token needs the scopes users:write and messages:read.',
+    )
+    expect(operationAt('get', '/app/config').security).toEqual([
+      {},
+      { accessToken: [] },
+      { adminToken: [] },
+    ])
+    expect(operationAt('get', '/operator/v1/app/list')).toMatchObject({
+      security: [{ accessToken: [] }],
+    })
+    expect(operationAt('get', '/operator/v1/app/list')).not.toHaveProperty('x-hermod-scopes')
+  })
+
   it('describes the answers whose HTTP status is always real', () => {
     expect(Object.keys(served.components.responses)).toEqual(
       [400, 404, 405, 413, 429, 500, 501, 503].map((status) => `Status${status}`),

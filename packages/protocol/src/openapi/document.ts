@@ -1,6 +1,6 @@
 /** The OpenAPI 3.1 document of the API, derived from the operations alone. */
 
-import { callerRules } from '../callers.js'
+import { callerRules, describeCallers, type TokenKind } from '../callers.js'
 import { type ErrorEntry, type ErrorName, errorCatalogue } from '../errors.js'
 import { type GroupRightName, groupRights } from '../group-rights.js'
 import { type JsonSchema, mapValues, plainSchema } from '../json-schema.js'
@@ -8,6 +8,7 @@ import { maxBodyBytes } from '../limits/body-limit.js'
 import { isWholeBody, type Method, type Operation } from '../operation.js'
 import { operations, tags } from '../operations/index.js'
 import { object, optional, string, type TProperties } from '../schema.js'
+import { type Scope, scopes } from '../scopes.js'
 import type { Content, OpenApiParameter, OpenApiReference, OpenApiResponse } from './parts.js'
 import { describeWebhooks, type OpenApiWebhook } from './webhooks.js'
 
@@ -35,6 +36,8 @@ export interface OpenApiOperation {
    */
   readonly 'x-hermod-notes'?: string
   readonly 'x-hermod-callers': string
+  /** Scopes that an Admin token needs, all of them; only where Admin tokens may call. */
+  readonly 'x-hermod-scopes'?: readonly Scope[]
   /** Required right in the group, for operations about a group; a key of groupRights. */
   readonly 'x-hermod-right'?: GroupRightName
   readonly 'x-hermod-errors': readonly {
@@ -140,7 +143,6 @@ function describeMethod(
   method: Method,
   { schemas, planned }: Surroundings,
 ): OpenApiOperation {
-  const callers = callerRules[operation.callers]
   const requestBody = requestBodyOf(operation, schemas)
   return {
     operationId: operationIdOf(operation, method),
@@ -148,7 +150,7 @@ function describeMethod(
     summary: operation.summary,
     description: [
       operation.description,
-      `Callers: ${callers.description}`,
+      `Callers: ${describeCallers(operation.callers, operation.scopes)}`,
       operation.right &&
         `Right in the group: ${operation.right} (${groupRights[operation.right].meaning}).`,
       errorSentence(operation.errors),
@@ -166,6 +168,7 @@ function describeMethod(
     'x-hermod-operation': operation.id,
     ...(operation.description !== undefined && { 'x-hermod-notes': operation.description }),
     'x-hermod-callers': operation.callers,
+    ...(isOpenTo(operation, 'admin') && { 'x-hermod-scopes': operation.scopes }),
     ...(operation.right !== undefined && { 'x-hermod-right': operation.right }),
     'x-hermod-errors': operation.errors.map((name) => ({
       name,
@@ -192,11 +195,18 @@ function errorSentence(errors: readonly ErrorName[]): string {
   return `Errors: ${errors.map((name) => `${errorCatalogue[name].code} ${errorCatalogue[name].text}`).join('; ')}.`
 }
 
+function isOpenTo(operation: Operation, kind: TokenKind): boolean {
+  return callerRules[operation.callers].tokens.includes(kind)
+}
+
+/** The roles of the requirement for Admin tokens are their scopes. */
 function securityOf(operation: Operation): OpenApiOperation['security'] {
-  const withToken = { accessToken: [] }
-  return callerRules[operation.callers].tokens.some((kind) => kind === 'none')
-    ? [{}, withToken]
-    : [withToken]
+  const isForAdmins = isOpenTo(operation, 'admin')
+  return [
+    ...(isOpenTo(operation, 'none') ? [{}] : []),
+    ...(isForAdmins && !isOpenTo(operation, 'user') ? [] : [{ accessToken: [] }]),
+    ...(isForAdmins ? [{ adminToken: operation.scopes }] : []),
+  ]
 }
 
 // Parameters
@@ -401,11 +411,21 @@ function statusReferences(hasBody: boolean): Record<string, OpenApiReference> {
   )
 }
 
+const scopeTable = Object.entries(scopes)
+  .map(([name, reach]) => `- ${name}: ${reach}`)
+  .join('\n')
+
 const securitySchemes = {
   accessToken: {
     type: 'apiKey',
     in: 'header',
     name: 'access-token',
-    description: 'User tokens start with hmu_, Admin tokens with hma_, operator tokens with hmo_.',
+    description: 'User tokens start with hmu_, operator tokens with hmo_.',
+  },
+  adminToken: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'access-token',
+    description: `Admin tokens start with hma_. The roles of a requirement are the scopes that the token needs, all of them:\n\n${scopeTable}`,
   },
 }

@@ -2,7 +2,7 @@
  * The operations of an OpenAPI document for readers: by section, with the methods of one operation
  * together and nested fields flattened.
  */
-import { callerRules } from '../callers.js'
+import { type CallerRule, describeCallers } from '../callers.js'
 import {
   exampleValue,
   type JsonSchema,
@@ -94,7 +94,10 @@ function describe(document: OpenApiDocument, entries: readonly MethodEntry[]): R
     path,
     summary: operation.summary,
     notes: operation['x-hermod-notes'] ?? '',
-    callers: callerRules[operation['x-hermod-callers'] as keyof typeof callerRules].description,
+    callers: describeCallers(
+      operation['x-hermod-callers'] as CallerRule,
+      operation['x-hermod-scopes'] ?? [],
+    ),
     planned: operation['x-hermod-status'] === 'planned',
     headers: parameters
       .filter((each) => each.in === 'header')

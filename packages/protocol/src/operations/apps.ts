@@ -14,10 +14,13 @@ import {
   boolean,
   int64,
   intEnum,
+  list,
   optional,
   strictObject,
   string,
+  stringEnum,
 } from '../schema.js'
+import { scopeFaults, scopeWords } from '../scopes.js'
 import { appId, done, get, id, operatorOperation, post, username } from './fields.js'
 
 const tag = 'Applications'
@@ -33,6 +36,7 @@ export const getAppFlags = operation({
   tag,
   summary: 'Reads the flags of the application that clients need.',
   callers: 'anyone',
+  scopes: [],
   query: { platform: intEnum(meaningsOf(platform)) },
   data: ApplicationFlags,
   origin: 'extension',
@@ -49,6 +53,7 @@ export const checkUsername = operation({
   tag,
   summary: 'Tells whether a username is free.',
   callers: 'anyone',
+  scopes: [],
   query: { username },
   data: boolean({ description: 'true: the username may be registered' }),
   origin: 'extension',
@@ -114,6 +119,11 @@ export const updateApp = operation({
   errors: ['app_not_found'],
 })
 
+const tokenScopes = list(stringEnum(scopeWords), {
+  description: 'the scopes of the token, or all alone, which also means those of later versions',
+  minItems: 1,
+})
+
 /**
  * Only a hash is stored, so a lost token cannot be read again, only revoked. Names need not be
  * unique (rule C6).
@@ -124,6 +134,7 @@ export const createAdminToken = operation({
   methods: post,
   path: '/operator/v1/token/create',
   summary: 'Creates an Admin token for an application; the token is shown only once.',
+  description: 'Without scopes it has all.',
   body: {
     app_id: appId,
     name: string({
@@ -138,8 +149,10 @@ export const createAdminToken = operation({
         maximum: 8_640_000_000_000_000,
       }),
     ),
+    scopes: optional(tokenScopes),
   },
   data: CreatedAdminToken,
+  violationsOf: scopeFaults,
   errors: ['app_not_found'],
 })
 
@@ -153,6 +166,21 @@ export const listAdminTokens = operation({
   query: { app_id: appId },
   data: array(AdminToken),
   errors: ['app_not_found'],
+})
+
+/**
+ * Acts on this node at once and on others within 1 s, on sockets and waiting calls too. Rule C8.
+ */
+export const updateAdminToken = operation({
+  ...operatorOperation,
+  id: 'operator.token.update',
+  methods: post,
+  path: '/operator/v1/token/update',
+  summary: 'Narrows or widens the scopes of an Admin token.',
+  body: { app_id: appId, token_id: id('token ID'), scopes: tokenScopes },
+  data: AdminToken,
+  violationsOf: scopeFaults,
+  errors: ['app_not_found', 'token_not_found'],
 })
 
 /**

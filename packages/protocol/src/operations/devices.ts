@@ -17,6 +17,7 @@ export const listDevices = operation({
   summary: 'Lists the devices of the user.',
   description: 'By serial number, always the whole list.',
   callers: 'user',
+  scopes: ['users:read'],
   data: array(DeviceEntry),
   extras: cursorAndVersion,
 })
@@ -32,6 +33,7 @@ export const removeDevice = operation({
   tag,
   summary: 'Removes a device; its tokens end.',
   callers: 'user',
+  scopes: ['users:write'],
   query: { device_sn: deviceSn },
   data: done,
   errors: ['device_not_found'],
@@ -49,6 +51,7 @@ export const kickDevices = operation({
   summary: 'Logs a device out, or all devices.',
   description: 'A device that is logged out gets no push until its next login.',
   callers: 'user',
+  scopes: ['users:write'],
   query: {
     device_sn: optional(
       int32({
@@ -73,6 +76,7 @@ export const bindPushToken = operation({
   summary: 'Binds the push token of a vendor to a device.',
   description: 'A user token without a device belongs to this device from then on.',
   callers: 'user',
+  scopes: ['users:write', 'messages:read'],
   body: {
     device_sn: deviceSn,
     device_token: string({
@@ -98,6 +102,7 @@ export const unbindPushToken = operation({
   tag,
   summary: 'Unbinds the push token of a device.',
   callers: 'user',
+  scopes: ['users:write'],
   query: { deviceSn },
   data: Nothing,
   errors: ['device_not_found'],
@@ -111,5 +116,6 @@ export const getOnlineStatus = operation({
   tag,
   summary: 'Tells whether the user is online.',
   callers: 'user',
+  scopes: ['users:read'],
   data: OnlineStatus,
 })

@@ -17,6 +17,7 @@ function tokenOperation<const Id extends string, B extends TProperties>(
     summary,
     description: 'push_token is answered when device_guid is sent.',
     callers: 'anyone',
+    scopes: ['tokens:issue'],
     body: { ...who, password, device_guid: optional(deviceGuid) },
     data: TokenRecord,
     errors: ['user_not_found', 'user_deleted', 'password_incorrect', 'user_disabled'],
@@ -68,6 +69,7 @@ export const changePassword = operation({
   tag: 'Users',
   summary: 'Changes the password; all other tokens of the user end.',
   callers: 'user',
+  scopes: ['tokens:issue'],
   body: { new_password: password, old_password: password },
   data: done,
   errors: ['password_incorrect'],
@@ -84,6 +86,7 @@ export const changePasswordAsAdmin = operation({
   tag: 'Users',
   summary: 'Changes the password of the user in the user_id header; all tokens of that user end.',
   callers: 'adminForUser',
+  scopes: ['tokens:issue'],
   body: { password },
   data: done,
 })

@@ -102,6 +102,7 @@ export const sendMessage = operation({
     'Code 200 means that the message is on disk. Each target is checked alone: the call succeeds if at least one accepted the message, and fails with the first reason if none did. content_type 9 to 12 act on the message related_mid and never return msg_ids. ' +
     typingSignal,
   callers: 'sender',
+  scopes: ['messages:send'],
   body: sendBody,
   copied: ['content', 'attachment', 'ext', 'config'],
   data: done,
@@ -135,6 +136,7 @@ export const sendNotification = operation({
   summary: 'Sends a system notification to users or groups.',
   description: 'A message with is_system true, from user 0 or the given sender.',
   callers: 'admin',
+  scopes: ['messages:send'],
   body: sendBody,
   data: done,
   extras: sendExtras,
@@ -163,6 +165,7 @@ export const sendBroadcast = operation({
   description:
     'Stored once, and shown to every user who exists now in the conversation with its sender: user 0, or from_user_id, or the user of the user_id header. It counts as unread like any other message. Users who register later do not see it. An Admin token recalls and edits it.',
   callers: 'admin',
+  scopes: ['messages:send'],
   body: {
     ...messageTexts,
     content: messageText('message content', ['Hello']),
@@ -192,6 +195,7 @@ export const acknowledgeMessages = operation({
   description:
     'Reads up to msg_id, else everything of conversation_id; with neither, all conversations.',
   callers: 'user',
+  scopes: ['messages:send'],
   query: {
     conversation_id: optional(conversationId),
     device_sn: optional(int32({ description: 'serial number of the reading device' })),
@@ -214,6 +218,7 @@ export const recallMessage = operation({
   description:
     "The sender within 5 minutes; owner and admins of a group for ordinary members' messages; an Admin token always, of a group also without a user_id header.",
   callers: 'party',
+  scopes: ['messages:send'],
   conversation: 'conversation_id',
   body: { conversation_id: conversationId, msg_id: id('message ID') },
   data: done,
@@ -232,6 +237,7 @@ export const readHistory = operation({
   summary: 'Reads the history of a conversation, newest first.',
   description: 'Newest first, at most 100 a page.',
   callers: 'party',
+  scopes: ['messages:read'],
   conversation: 'opposite_id',
   query: {
     limit: int32({ description: 'how many; cut to 100', minimum: 1 }),
@@ -256,6 +262,7 @@ export const deleteConversation = operation({
   tag: conversations,
   summary: 'Hides what a conversation holds from the caller, on all devices.',
   callers: 'user',
+  scopes: ['messages:send'],
   body: { conversation_id: conversationId },
   data: done,
   errors: ['conversation_not_found'],
@@ -274,6 +281,7 @@ export const listConversations = operation({
   description:
     'Most recent activity first, 20 a page, which is also the most. A walk over all pages shows each conversation that there was at its first page once, in the order of that time, whatever is sent meanwhile. Conversations without a message that the caller can see are left out.',
   callers: 'user',
+  scopes: ['messages:read'],
   query: {
     ...pageParameters,
     limit: optional(int32({ description: 'how many; cut to 20', minimum: 1, default: 20 })),
@@ -294,6 +302,7 @@ export const listUnread = operation({
   description:
     'In no particular order, always the whole list. Chatrooms and dissolved groups are left out. Messages that arrive in a group while msg_mute_mode is 2 are not counted; earlier unread messages are.',
   callers: 'user',
+  scopes: ['messages:read'],
   data: array(UnreadEntry),
 })
 
@@ -305,6 +314,7 @@ export const pinConversation = operation({
   tag: conversations,
   summary: 'Pins a conversation.',
   callers: 'user',
+  scopes: ['messages:send'],
   body: { conversation_id: conversationId },
   data: done,
   errors: [
@@ -324,6 +334,7 @@ export const unpinConversation = operation({
   tag: conversations,
   summary: 'Unpins a conversation.',
   callers: 'user',
+  scopes: ['messages:send'],
   body: { conversation_id: conversationId },
   data: done,
 })
@@ -337,5 +348,6 @@ export const listPinnedConversations = operation({
   summary: 'Lists the pinned conversations.',
   description: 'The one pinned last comes first, always the whole list: at most 1,000.',
   callers: 'user',
+  scopes: ['messages:read'],
   data: PinnedConversations,
 })

@@ -98,6 +98,7 @@ const reasons: Readonly<Record<string, string>> = {
   'operator.token.create': operatorOnly,
   'operator.token.list': read,
   'operator.token.revoke': operatorOnly,
+  'operator.token.update': operatorOnly,
   'operator.user.create': 'The user has no session yet.',
   'operator.user.enable': 'The user has no session yet.',
   'operator.user.export': read,

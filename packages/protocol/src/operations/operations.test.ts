@@ -3,7 +3,8 @@ import { callerRules } from '../callers.js'
 import { errorCatalogue } from '../errors.js'
 import { isWholeBody, type Operation } from '../operation.js'
 import { object, type TSchema } from '../schema.js'
-import { operations, operationsById, tags } from './index.js'
+import { scopeNames } from '../scopes.js'
+import { openSession, operations, operationsById, tags } from './index.js'
 
 const pairs = operations.flatMap(({ methods, path, origin }) =>
   methods.map((method) => ({ name: `${method} ${path}`, origin })),
@@ -102,6 +103,33 @@ describe('operations', () => {
       expect(new Set(errors).size, id).toBe(errors.length)
       for (const error of errors) expect(Object.keys(errorCatalogue), id).toContain(error)
     }
+  })
+
+  it('name scopes, each once, exactly where Admin tokens may call, but for what strangers read', () => {
+    for (const { id, callers, scopes } of [...operations, openSession]) {
+      const isForAdmins = callerRules[callers].tokens.includes('admin')
+      const isForStrangers = id === 'app.config' || id === 'app.user.name_check'
+      expect(scopes.length > 0, id).toBe(isForAdmins && !isForStrangers)
+      expect(new Set(scopes).size, id).toBe(scopes.length)
+      for (const scope of scopes) expect(scopeNames, id).toContain(scope)
+    }
+  })
+
+  it('name scopes by what they reach', () => {
+    const withScopes = (...wanted: string[]) =>
+      operations.filter(({ scopes }) => `${scopes}` === `${wanted}`).map(({ id }) => id)
+    expect(withScopes('tokens:issue').toSorted()).toEqual([
+      ...['token.id', 'token.login', 'token.user', 'user.password.change'],
+      ...['user.password.change_admin', 'user.register', 'user.register.anonymous'],
+      ...['user.register.batch', 'user.register.push'],
+    ])
+    expect(withScopes('app', 'messages:read').every((id) => /^(events|webhook)\./.test(id))).toBe(
+      true,
+    )
+    expect(withScopes('app')).toEqual(['push.certificate'])
+    // The pushes of a user have the texts of messages.
+    expect(withScopes('users:write', 'messages:read')).toEqual(['user.token.bind'])
+    expect(openSession.scopes).toEqual(['messages:read'])
   })
 
   it('give no parameter twice, in query and body', () => {

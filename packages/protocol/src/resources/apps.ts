@@ -2,7 +2,18 @@ import { appStatus, meaningsOf, strangerChatDefault } from '../enums.js'
 import { maxFileBytes } from '../limits/file-limits.js'
 import { location } from '../location.js'
 import { instant, resource } from '../resource.js'
-import { boolean, int32, int64, intEnum, type Static, string, text } from '../schema.js'
+import {
+  array,
+  boolean,
+  int32,
+  int64,
+  intEnum,
+  type Static,
+  string,
+  stringEnum,
+  text,
+} from '../schema.js'
+import { scopeWords } from '../scopes.js'
 
 /** Data of /app/config, by the field names of clients (rule K12). */
 export const ApplicationFlags = resource(
@@ -150,6 +161,7 @@ const adminTokenFields = {
   token_id: int64({ description: 'token ID' }),
   app_id: text('application that the token is for'),
   name: text('what the operator calls the token'),
+  scopes: array(stringEnum(scopeWords), { description: 'its scopes, or all alone' }),
   expires_at: instant('when it expires, 0 never'),
 }
 

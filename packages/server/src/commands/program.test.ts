@@ -270,6 +270,11 @@ describe('hermod app', () => {
 })
 
 describe('hermod token', () => {
+  const listed = {
+    ...{ token_id: 7, app_id: 'demo', name: 'ci', scopes: ['users:read', 'push'] },
+    ...{ expires_at: 0, created_at: now, revoked_at: 0 },
+  }
+
   it.each([
     ['90d', now + 90 * 86_400_000],
     ['12h', now + 12 * 3_600_000],
@@ -281,6 +286,7 @@ describe('hermod token', () => {
       token_id: 7,
       app_id: 'demo',
       name: 'ci',
+      scopes: ['all'],
       expires_at: expiresAt,
       token: 'hma_secret',
     }
@@ -301,6 +307,7 @@ describe('hermod token', () => {
     ['token create --app demo --name ci --expires soon', 'It must be a span such as 90d'],
     ['token create --app demo --name ci --expires 2025-01-01', 'It must lie in the future.'],
     ['token revoke --app demo x', 'It must be a positive integer.'],
+    ['token update --app demo 7', "required option '--scopes <list>' not specified"],
   ])('%s is wrong usage', async (line, message) => {
     const { code, err } = await run(line)
     expect(code).toBe(2)
@@ -308,15 +315,33 @@ describe('hermod token', () => {
   })
 
   it('lists tokens with times that never come as a dash', async () => {
-    const data = [
-      { token_id: 7, app_id: 'demo', name: 'ci', expires_at: 0, created_at: now, revoked_at: 0 },
-    ]
+    const data = [listed]
     const { calls, out } = await run('token list --app demo', { answer: { data } })
     expect(calls).toEqual([['operator.token.list', { app_id: 'demo' }]])
-    expect(out).toContain('\n7         demo    ci    -           2026-01-01T00:00:00.000Z  -\n')
+    expect(out).toContain('\n7         demo    ci    users:read,push  -           2026-01-01T00:00:00.000Z  -\n')
     expect((await run('token list --app demo', { answer: { data: [] } })).out).toBe(
       'demo has no Admin token.\n',
     )
+  })
+
+  it('creates a token with scopes, and narrows or widens one', async () => {
+    const created = { ...listed, token: 'hma_secret' }
+    const create = await run('token create --app demo --name ci --scopes users:read,push', {
+      answer: { data: created },
+    })
+    expect(create.calls).toEqual([
+      ['operator.token.create', { app_id: 'demo', name: 'ci', scopes: ['users:read', 'push'] }],
+    ])
+    const update = await run('token update --app demo 7 --scopes push', {
+      answer: { data: { ...listed, scopes: ['push'] } },
+    })
+    expect(update.calls).toEqual([
+      ['operator.token.update', { app_id: 'demo', token_id: 7, scopes: ['push'] }],
+    ])
+    expect(update.out).toMatch(/\nscopes +push\n/)
+    const refused = { code: 10002, data: null, message: 'x: scopes[0] must be one of push, app' }
+    const { code, err } = await run('token update --app demo 7 --scopes x', { answer: refused })
+    expect([code, err]).toEqual([1, 'hermod: x: --scopes[0] must be one of push, app\n'])
   })
 
   it('revokes a token', async () => {

@@ -95,7 +95,7 @@ describe('loadConfig', () => {
         freeDiskBytes: 536_870_912,
       },
       writer: { batchMessages: 256, queueMessages: 20_000, queueBytes: 67_108_864 },
-      bootstrap: { appId: null },
+      bootstrap: { appId: null, adminTokenScopes: null },
     })
     expect({ ...secrets }).toEqual({
       databaseUrl: null,
@@ -229,6 +229,17 @@ describe('loadConfig', () => {
     ])
   })
 
+  it('refuses scopes without the Admin token that has them', () => {
+    expect(violationsOf({ HERMOD_BOOTSTRAP_ADMIN_TOKEN_SCOPES: 'push' })).toEqual([
+      'HERMOD_BOOTSTRAP_ADMIN_TOKEN_SCOPES needs HERMOD_BOOTSTRAP_ADMIN_TOKEN; for example HERMOD_BOOTSTRAP_ADMIN_TOKEN=hma_$(openssl rand -hex 32)',
+    ])
+    expect(
+      violationsOf({ HERMOD_BOOTSTRAP_ADMIN_TOKEN_SCOPES: 'x', HERMOD_BOOTSTRAP_ADMIN_TOKEN: adminToken }),
+    ).toEqual([
+      'HERMOD_BOOTSTRAP_ADMIN_TOKEN_SCOPES must be all, or scopes separated by commas, each once: users:read, users:write, tokens:issue, messages:read, messages:send, groups, push, app, not "x"; for example HERMOD_BOOTSTRAP_ADMIN_TOKEN_SCOPES=users:read,tokens:issue',
+    ])
+  })
+
   it('freezes the configuration in depth', () => {
     const { config } = loadConfig({ HERMOD_TRUST_PROXY: '::1' })
     for (const part of [config, config.http, config.storage, config.http.trustProxy])
@@ -330,6 +341,12 @@ describe('options', () => {
     ['HERMOD_BOOTSTRAP_APP_ID', 'My', undefined],
     ['HERMOD_BOOTSTRAP_ADMIN_TOKEN', `hma_${'a'.repeat(31)}`, undefined],
     ['HERMOD_BOOTSTRAP_ADMIN_TOKEN', adminToken, adminToken],
+    ['HERMOD_BOOTSTRAP_ADMIN_TOKEN_SCOPES', 'all', ['all']],
+    ['HERMOD_BOOTSTRAP_ADMIN_TOKEN_SCOPES', 'push, app', ['push', 'app']],
+    ['HERMOD_BOOTSTRAP_ADMIN_TOKEN_SCOPES', 'push,pull', undefined],
+    ['HERMOD_BOOTSTRAP_ADMIN_TOKEN_SCOPES', 'push,', undefined],
+    ['HERMOD_BOOTSTRAP_ADMIN_TOKEN_SCOPES', 'push,app,push', undefined],
+    ['HERMOD_BOOTSTRAP_ADMIN_TOKEN_SCOPES', 'push,all', undefined],
   ])('%s=%s', (name, input, value) => {
     const option = optionKeys.map(optionOf).find((candidate) => candidate.name === name)
     expect(option?.decode(input)).toEqual(value)

@@ -113,8 +113,12 @@ export interface ServerConfig {
   /** The retention of deliveries and of tasks. */
   readonly push: { readonly traceMs: number; readonly taskMs: number }
   readonly files: FileConfig
-  /** Null: the service chooses the app_id on the first start. */
-  readonly bootstrap: { readonly appId: string | null }
+  readonly bootstrap: {
+    /** Null: the service chooses it on the first start. */
+    readonly appId: string | null
+    /** Null: all for a new Admin token, and a known one keeps its own. */
+    readonly adminTokenScopes: readonly string[] | null
+  }
 }
 
 /** An effective setting, for `hermod config` and the log of the start. */
@@ -188,6 +192,10 @@ function withDefaults({ values }: GivenSettings): OptionValues {
 
 function contradictions(values: OptionValues): string[] {
   const violations: string[] = []
+  if (values.bootstrapAdminTokenScopes !== null && values.bootstrapAdminToken === null) {
+    const { bootstrapAdminToken: token, bootstrapAdminTokenScopes: scopes } = options
+    violations.push(`${scopes.name} needs ${token.name}; for example ${token.name}=${token.example}`)
+  }
   if (values.queueMessages < values.batchMessages) {
     const { batchMessages: batch, queueMessages: queue } = options
     violations.push(
@@ -285,7 +293,10 @@ function serverConfig(values: OptionValues, path: string | undefined): ServerCon
       taskMs: values.pushTaskDays * dayMs,
     },
     files: fileConfig(values, dataDir, path),
-    bootstrap: { appId: values.bootstrapAppId },
+    bootstrap: {
+      appId: values.bootstrapAppId,
+      adminTokenScopes: values.bootstrapAdminTokenScopes,
+    },
   }
 }
 

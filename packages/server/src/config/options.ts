@@ -1,5 +1,6 @@
 /** Every setting of the service: the source of the environment, the file, the refusals and the reference. */
 import { isIP } from 'node:net'
+import { scopeFaults, scopeNames, scopeWords } from '@hermod/protocol'
 import { isAddressRange } from '../lib/limits/network.js'
 import { redactUrl } from '../lib/secrets/redact.js'
 import { databaseUrlProblem } from './database-url.js'
@@ -454,6 +455,16 @@ export const options = {
     example: 'hma_$(openssl rand -hex 32)',
     pattern: /^hma_[A-Za-z0-9]{32,}$/,
   }),
+  bootstrapAdminTokenScopes: customOption<readonly string[] | null>({
+    name: 'HERMOD_BOOTSTRAP_ADMIN_TOKEN_SCOPES',
+    type: 'list',
+    default: null,
+    text: 'The scopes of HERMOD_BOOTSTRAP_ADMIN_TOKEN, set at every start; unset: all for a new token, and a known one keeps its own.',
+    accepts: `all, or scopes separated by commas, each once: ${scopeNames.join(', ')}`,
+    example: 'users:read,tokens:issue',
+    decode: decodeScopes,
+    encode: (value) => value?.join(',') ?? notSet,
+  }),
   operatorToken: secretOption({
     name: 'HERMOD_OPERATOR_TOKEN',
     text: 'An operator token. The hermod command sends it with --url.',
@@ -762,6 +773,12 @@ function decodeList(input: string, accepts: (entry: string) => boolean): string[
     .map((entry) => entry.trim())
     .filter((entry) => entry !== '')
   return entries.length > 0 && entries.every(accepts) ? [...new Set(entries)] : undefined
+}
+
+function decodeScopes(input: string): string[] | undefined {
+  const words = input.split(',').map((word) => word.trim())
+  const areKnown = words.every((word) => scopeWords.some((each) => each === word))
+  return areKnown && scopeFaults({ scopes: words }).length === 0 ? words : undefined
 }
 
 function decodePublicUrl(input: string): string | undefined {

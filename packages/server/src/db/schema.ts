@@ -100,6 +100,8 @@ export const adminTokensTable = {
   app_id: text,
   name: text,
   token_hash: text,
+  /** Names of its scopes, separated by commas; null = all. */
+  scopes: nullable(text),
   created_at: bigint,
   /** null = never */
   expires_at: nullable(bigint),

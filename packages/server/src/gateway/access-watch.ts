@@ -2,10 +2,10 @@ import { setImmediate } from 'node:timers/promises'
 import type { Session } from '../sessions/session.js'
 import type { Connection } from './connection.js'
 
-/** Apps that are disabled, and Admin tokens that have ended. */
+/** Apps that are disabled, and Admin tokens that have ended or lack the scope of a session. */
 export interface EndedAccess {
   readonly apps: ReadonlySet<string>
-  readonly adminTokens: ReadonlyMap<string, 'expired' | 'revoked'>
+  readonly adminTokens: ReadonlyMap<string, 'expired' | 'revoked' | 'narrowed'>
 }
 
 /** The open sessions. */
@@ -20,13 +20,19 @@ export type FindEndedAccess = (of: {
   readonly adminTokens: readonly string[]
 }) => Promise<EndedAccess>
 
+const closings = {
+  expired: { code: 'tokenExpired', reason: 'the token has expired' },
+  revoked: { code: 'tokenRevoked', reason: 'the token is no longer valid' },
+  narrowed: { code: 'tokenRevoked', reason: 'the Admin token lacks the scope of a session' },
+} as const
+
 /** Connections that are closed in one turn of the event loop. */
 const closedPerTurn = 200
 const everyMs = 1_000
 
 /**
- * Closes the sessions of disabled apps and of ended Admin tokens within a second, on every node: it
- * reads them and depends on no message of the bus.
+ * Closes the sessions of disabled apps, and of Admin tokens that have ended or lack the scope of a
+ * session, within a second on every node: it reads them and depends on no message of the bus.
  */
 export class AccessWatch {
   readonly #byAdminToken = new Map<string, Set<Connection>>()
@@ -79,8 +85,7 @@ export class AccessWatch {
       }
     for (const [token, ending] of adminTokens)
       for (const connection of [...(this.#byAdminToken.get(token) ?? [])]) {
-        if (ending === 'expired') connection.close('tokenExpired', 'the token has expired')
-        else connection.close('tokenRevoked', 'the token is no longer valid')
+        connection.close(closings[ending].code, closings[ending].reason)
         await count()
       }
   }

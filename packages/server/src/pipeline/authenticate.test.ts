@@ -26,7 +26,8 @@ const authenticator: Authenticator = {
   async findAdminToken(appId, token) {
     if (appId !== 'home') return null
     if (token === 'hma_expired') return 'expired'
-    return token === 'hma_valid' ? 'valid' : null
+    if (token === 'hma_sender') return { scopes: new Set(['messages:send']) }
+    return token === 'hma_valid' ? { scopes: null } : null
   },
   async findUserToken(appId, token) {
     if (appId !== 'home') return null
@@ -89,7 +90,7 @@ async function principalOrRefusal(
 
 const user = userPrincipal('home', { userId: 1001, deviceSn: 2, tokenHash: 'hash' })
 const anonymous = { kind: 'anonymous', appId: 'home' }
-const admin = adminPrincipal('home', null, null)
+const admin = adminPrincipal('home', null, null, null)
 
 it('tells whose token it is from whom something is done for', () => {
   expect(user).toEqual({
@@ -103,13 +104,14 @@ it('tells whose token it is from whom something is done for', () => {
     actorId: 1001,
     tokenOwnerId: 1001,
   })
-  expect(adminPrincipal('home', 5, 7)).toEqual({
+  expect(adminPrincipal('home', 5, 7, null)).toEqual({
     kind: 'admin',
     appId: 'home',
     userId: 5,
     deviceSn: null,
     isAdminToken: true,
     adminOf: 7,
+    scopes: null,
     actorId: 5,
     tokenOwnerId: 0,
   })
@@ -191,7 +193,7 @@ describe('the token (rule C1)', () => {
     if (isOpenTo(rule, 'none')) expect(asUser).toEqual(anonymous)
     else if (isOpenTo(rule, 'user')) expect(asUser).toEqual(user)
     else expect(asUser).toBe('10010 no permission')
-    if (isOpenTo(rule, 'admin')) expect(asAdmin).toEqual(adminPrincipal('home', 5, null))
+    if (isOpenTo(rule, 'admin')) expect(asAdmin).toEqual(adminPrincipal('home', 5, null, null))
     else expect(asAdmin).toBe('10010 no permission')
   })
 
@@ -228,7 +230,7 @@ describe('the user_id header (rules C3, C5)', () => {
   it('says for whom an Admin token acts, exactly', async () => {
     expect(
       await principalOrRefusal('user', { accessToken: 'hma_valid', userId: '9007199254740993' }),
-    ).toEqual(adminPrincipal('home', 9007199254740993n, null))
+    ).toEqual(adminPrincipal('home', 9007199254740993n, null, null))
     expect(await principalOrRefusal('sender', { accessToken: 'hma_valid' })).toEqual(admin)
   })
 
@@ -252,17 +254,27 @@ describe('the user_id header (rules C3, C5)', () => {
   })
 })
 
+it('the scopes of an Admin token are those of its list, with every header', async () => {
+  const scopes = new Set(['messages:send'])
+  for (const [userId, groupId] of [[], ['5'], ['5', '7'], [undefined, '7']])
+    expect(
+      await principalOrRefusal('sender', { accessToken: 'hma_sender', userId, groupId }),
+    ).toEqual(
+      adminPrincipal('home', userId ? Number(userId) : null, groupId ? Number(groupId) : null, scopes),
+    )
+})
+
 describe('the group_id header (rule C4)', () => {
   it.each(adminRules)('of an Admin token is heard by %s', async (rule) => {
     expect(
       await principalOrRefusal(rule, { accessToken: 'hma_valid', userId: '5', groupId: '7' }),
-    ).toEqual(adminPrincipal('home', 5, 7))
+    ).toEqual(adminPrincipal('home', 5, 7, null))
   })
 
   it('needs an Admin token', async () => {
     expect(
       await principalOrRefusal('groupMember', { accessToken: 'hma_valid', groupId: '7' }),
-    ).toEqual(adminPrincipal('home', null, 7))
+    ).toEqual(adminPrincipal('home', null, 7, null))
     expect(
       await principalOrRefusal('groupMember', { accessToken: 'hmu_valid', groupId: '7' }),
     ).toBe('10010 no permission: header group_id needs an Admin token')

@@ -1,4 +1,4 @@
-import { AppError, callerRules, type Int64, int64, type Operation } from '@hermod/protocol'
+import { AppError, callerRules, type Int64, int64, type Operation, type Scopes } from '@hermod/protocol'
 import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
 import type { Credentials, SignedFileRequest } from './call.js'
 import { compileDecoder } from './decode.js'
@@ -17,7 +17,10 @@ export interface Authenticator {
   /** @throws AppError app_not_found, app_inactive */
   requireApp(appId: string): MaybePromise<unknown>
   /** @returns null for a token that is malformed, unknown or of another app, `expired` for one that ended */
-  findAdminToken(appId: string, token: string): MaybePromise<'valid' | 'expired' | 'revoked' | null>
+  findAdminToken(
+    appId: string,
+    token: string,
+  ): MaybePromise<{ readonly scopes: Scopes } | 'expired' | 'revoked' | null>
   findUserToken(appId: string, token: string): MaybePromise<UserSession | 'expired' | null>
   /**
    * @returns the user who signed a request for a file, null when the signature or the store_token
@@ -123,7 +126,8 @@ async function adminTokenPrincipal(
   { token, named, isOpen }: { token: string; named: Named; isOpen: boolean },
 ): Promise<AppPrincipal> {
   const found = await authenticator.findAdminToken(appId, token)
-  if (found === 'valid') return adminPrincipal(appId, named.userId, named.groupId)
+  if (typeof found === 'object' && found !== null)
+    return adminPrincipal(appId, named.userId, named.groupId, found.scopes)
   if (!isOpen) throw new AppError(found === null ? 'token_invalid' : 'token_expired')
   return { kind: 'anonymous', appId }
 }

@@ -7,11 +7,14 @@ import {
   int64,
   type Operation,
   operation,
+  operations,
+  type Scope,
+  scopeNames,
 } from '@hermod/protocol'
 import { describe, expect, it } from 'vitest'
 import type { MaybePromise } from '../lib/maybe-promise.js'
-import { compileSubject } from './authorize.js'
-import { adminPrincipal, type Principal, userPrincipal } from './principal.js'
+import { compileSubject, requireCaller } from './authorize.js'
+import { adminPrincipal, operatorPrincipal, type Principal, userPrincipal } from './principal.js'
 
 const about = {
   id: 'test.it',
@@ -56,14 +59,82 @@ async function outcome(
 const rules = Object.keys(callerRules) as CallerRule[]
 const checked = rules.filter((rule) => callerRules[rule].subjectExists)
 
+/** The refusal of a caller, or `passes`. */
+function refusalOf(what: Operation, principal: Principal): string {
+  try {
+    requireCaller(what, principal)
+    return 'passes'
+  } catch (error) {
+    return (error as AppError).message
+  }
+}
+
+describe('the caller of an operation', () => {
+  const needing = (callers: CallerRule, ...scopes: Scope[]): Operation => ({
+    ...aboutNoGroup(callers),
+    scopes,
+  })
+  const admin = (...scopes: Scope[]) => adminPrincipal('home', 5, null, new Set(scopes))
+
+  it('has a token of a declared kind, before scopes count', () => {
+    const anonymous = { kind: 'anonymous', appId: 'home' } as const
+    expect(refusalOf(needing('admin', 'push'), user)).toBe('no permission')
+    expect(refusalOf(needing('user', 'push'), anonymous)).toBe('no permission')
+    expect(refusalOf(needing('device'), admin())).toBe('no permission')
+    expect(refusalOf(needing('operator'), admin('push'))).toBe('no permission')
+    expect(refusalOf(needing('anyone', 'tokens:issue'), anonymous)).toBe('passes')
+    expect(refusalOf(needing('user', 'push'), user)).toBe('passes')
+    expect(refusalOf(needing('operator'), operatorPrincipal)).toBe('passes')
+  })
+
+  it('has every scope that the operation names, or none was ever given to it', () => {
+    const both = needing('user', 'app', 'messages:read')
+    const lacks = (scope: Scope) => `no permission: the Admin token lacks the scope ${scope}`
+    expect(refusalOf(both, admin('app'))).toBe(lacks('messages:read'))
+    expect(refusalOf(both, admin('messages:read', 'push'))).toBe(lacks('app'))
+    expect(refusalOf(both, admin('messages:read', 'app'))).toBe('passes')
+    expect(refusalOf(both, adminPrincipal('home', 5, null, null))).toBe('passes')
+    expect(refusalOf(needing('anyone', 'tokens:issue'), admin('push'))).toBe(lacks('tokens:issue'))
+    expect(refusalOf(needing('anyone'), admin('push'))).toBe('passes')
+  })
+
+  it('hears of a missing scope before a missing user_id header, whatever the headers are', () => {
+    const scoped = (userId: Int64 | null, groupId: Int64 | null) =>
+      adminPrincipal('home', userId, groupId, new Set(['push']))
+    const headers = [
+      scoped(null, null),
+      scoped(5, null),
+      scoped(null, 7),
+      scoped(5, 7),
+    ]
+    for (const principal of headers) {
+      expect(refusalOf(needing('user', 'groups'), principal)).toContain('the scope groups')
+      expect(refusalOf(needing('user', 'push'), principal)).toBe(
+        principal.userId === null
+          ? 'invalid request parameter: header user_id is required with an Admin token'
+          : 'passes',
+      )
+    }
+  })
+
+  it('with every scope one by one passes what a token without a list passes', () => {
+    for (const each of operations) {
+      const what = each as Operation
+      expect(refusalOf(what, admin(...scopeNames)), what.id).toBe(
+        refusalOf(what, adminPrincipal('home', 5, null, null)),
+      )
+    }
+  })
+})
+
 describe('the user that an Admin token acts for', () => {
   it.each(checked)('must be there for %s, known at once or later', async (rule) => {
     for (const isAtOnce of [true, false]) {
       const options = { isAtOnce }
-      expect(await outcome(aboutNoGroup(rule), adminPrincipal('home', 5, null), options)).toBe(
+      expect(await outcome(aboutNoGroup(rule), adminPrincipal('home', 5, null, null), options)).toBe(
         'passes',
       )
-      expect(await outcome(aboutNoGroup(rule), adminPrincipal('home', absent, null), options)).toBe(
+      expect(await outcome(aboutNoGroup(rule), adminPrincipal('home', absent, null, null), options)).toBe(
         'user_not_found',
       )
     }
@@ -72,7 +143,7 @@ describe('the user that an Admin token acts for', () => {
   it('is asked for once, and not where the operation itself says what becomes of such a user', async () => {
     for (const rule of rules) {
       const asked: Int64[] = []
-      await outcome(aboutNoGroup(rule), adminPrincipal('home', absent, null), { asked })
+      await outcome(aboutNoGroup(rule), adminPrincipal('home', absent, null, null), { asked })
       expect(asked, rule).toEqual(checked.includes(rule) ? [absent] : [])
     }
   })
@@ -80,7 +151,7 @@ describe('the user that an Admin token acts for', () => {
   it('is nobody where the token acts alone, and the user of a user token is not looked up again', async () => {
     const asked: Int64[] = []
     expect(
-      await outcome(aboutNoGroup('member'), adminPrincipal('home', null, null), { asked }),
+      await outcome(aboutNoGroup('member'), adminPrincipal('home', null, null, null), { asked }),
     ).toBe('passes')
     expect(await outcome(aboutNoGroup('user'), user, { asked })).toBe('passes')
     expect(asked).toEqual([])
@@ -92,7 +163,7 @@ describe('the group that an Admin token acts on (rule C5)', () => {
     'is the only one that %s may be about',
     async (rule) => {
       for (const isAtOnce of [true, false]) {
-        const principal = adminPrincipal('home', 5, 7)
+        const principal = adminPrincipal('home', 5, 7, null)
         const call = (group_id: Int64) =>
           outcome(aboutGroup(rule), principal, { params: { group_id }, isAtOnce })
         expect(await call(7)).toBe('passes')
@@ -104,14 +175,14 @@ describe('the group that an Admin token acts on (rule C5)', () => {
 
   it('means nothing where the operation is about no group', async () => {
     const params = { group_id: 8 }
-    expect(await outcome(aboutNoGroup('member'), adminPrincipal('home', 5, 7), { params })).toBe(
+    expect(await outcome(aboutNoGroup('member'), adminPrincipal('home', 5, 7, null), { params })).toBe(
       'passes',
     )
   })
 
   it('comes before the user, unless the operation is about a user', async () => {
     const call = (rule: CallerRule) =>
-      outcome(aboutGroup(rule), adminPrincipal('home', absent, 7), { params: { group_id: 8 } })
+      outcome(aboutGroup(rule), adminPrincipal('home', absent, 7, null), { params: { group_id: 8 } })
     expect(await Promise.all([call('member'), call('groupMember')])).toEqual([
       'no_permission',
       'no_permission',
@@ -129,9 +200,9 @@ it('a claim must name the user that the call is about, before anything is asked 
     outcome(claiming, principal, { params: { user_id } })
   expect(await call(user, 1001)).toBe('passes')
   expect(await call(user, 1002)).toBe('no_permission')
-  expect(await call(adminPrincipal('home', 5, null), 5)).toBe('passes')
-  expect(await call(adminPrincipal('home', absent, null), 5)).toBe('no_permission')
-  expect(await call(adminPrincipal('home', absent, null), absent)).toBe('user_not_found')
+  expect(await call(adminPrincipal('home', 5, null, null), 5)).toBe('passes')
+  expect(await call(adminPrincipal('home', absent, null, null), 5)).toBe('no_permission')
+  expect(await call(adminPrincipal('home', absent, null, null), absent)).toBe('user_not_found')
 })
 
 it('one of several claims must name a user with a token, and an Admin token that needs no user may name any', async () => {
@@ -141,6 +212,6 @@ it('one of several claims must name a user with a token, and an Admin token that
   expect(await call(user, 1001, 1002)).toBe('passes')
   expect(await call(user, 1002, 1001)).toBe('passes')
   expect(await call(user, 1002, 1003)).toBe('no_permission')
-  expect(await call(adminPrincipal('home', 5, null), 1002, 1003)).toBe('passes')
-  expect(await call(adminPrincipal('home', null, null), 1002, 1003)).toBe('passes')
+  expect(await call(adminPrincipal('home', 5, null, null), 1002, 1003)).toBe('passes')
+  expect(await call(adminPrincipal('home', null, null, null), 1002, 1003)).toBe('passes')
 })

@@ -1,17 +1,22 @@
-import { AppError, callerRules, isWholeBody, type Operation } from '@hermod/protocol'
+import { AppError, callerRules, isWholeBody, missingScope, type Operation } from '@hermod/protocol'
 import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
 import { invalid, type Parameters } from './parameters.js'
 import type { AdminPrincipal, Principal, UserDirectory } from './principal.js'
 
 /**
- * Checks the caller against the operation's declared callers, and the user_id header of an Admin
- * token (rule C5).
+ * Checks the caller against the operation's declared callers, and the scopes (rule C8) and the
+ * user_id header (rule C5) of an Admin token.
+ * @throws AppError no_permission, which names a missing scope; invalid_parameter
  */
 export function requireCaller(operation: Operation, principal: Principal): void {
   const rule = callerRules[operation.callers]
   const kind = principal.kind === 'anonymous' ? 'none' : principal.kind
   if (!rule.tokens.includes(kind)) throw new AppError('no_permission')
-  if (rule.subject === 'required' && principal.kind === 'admin' && principal.userId === null)
+  if (principal.kind !== 'admin') return
+  const missing = missingScope(operation.scopes, principal.scopes)
+  if (missing !== null)
+    throw new AppError('no_permission', `the Admin token lacks the scope ${missing}`)
+  if (rule.subject === 'required' && principal.userId === null)
     throw invalid(['header user_id is required with an Admin token'])
 }
 

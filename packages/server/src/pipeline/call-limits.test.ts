@@ -29,7 +29,7 @@ class Purse<Key> implements Limiter<Key> {
 }
 
 const adminToken = 'hma_valid'
-const admin = adminPrincipal('home', null, null)
+const admin = adminPrincipal('home', null, null, null)
 const anonymous: Principal = { kind: 'anonymous', appId: 'home' }
 
 function user(userId: number, appId = 'home'): Principal {

@@ -158,7 +158,7 @@ describe('a success', () => {
       return { data: id, extras: { note: 'n' } }
     })
     const { credentials: _, ...source } = callOf({ id: 2n ** 62n })
-    const principal = adminPrincipal('home', null, null)
+    const principal = adminPrincipal('home', null, null, null)
     const reply = await executor.execute(operationOf, { ...source, principal }, asValue)
     expect(reply).toEqual({
       kind: 'payload',

@@ -101,6 +101,9 @@ interface Timing {
 /** A token that ends is refused within this time, on every node (rule C6). */
 const tokenEndsWithinMs = 1_000
 
+/** The caller of a call that waits is checked this often. */
+const waitCheckMs = 500
+
 /** Large look-ups that run at once; each holds some 10 MB. */
 const largeLookUps = 4
 const waitingLookUps = 100
@@ -156,6 +159,7 @@ export class Executor {
     let refundable = 0
     let slots: Slots | null = null
     let wait: AbortController | null = null
+    let check: NodeJS.Timeout | undefined
     let reply: Reply<Encoded>
     let code = 200
     const end = () => {
@@ -178,7 +182,7 @@ export class Executor {
       })
       const params = reading instanceof Promise ? await this.#arrived(reading, timing) : reading
       // A body may come slowly, and its caller be logged out before its end.
-      if (timing.startedAt - calledAt > tokenEndsWithinMs) await this.#authenticate(operation, call)
+      if (timing.startedAt - calledAt > tokenEndsWithinMs) await this.#admitAgain(operation, call)
       const { cost } = compiled
       if (cost !== null) {
         if (bodyBytes > 0)
@@ -191,12 +195,13 @@ export class Executor {
       if (extension?.context) Object.assign(context, extension.context)
       if (operation.waits) {
         wait = this.#beginWait()
+        check = this.#checkDuring(wait, operation, call)
         const signals = call.gone ? [wait.signal, call.gone] : [wait.signal]
         Object.assign(context, { signal: AbortSignal.any(signals) })
       }
       const answer = await this.#run(compiled, params, context)
-      // A token that has ended during the wait gets no answer.
-      if (operation.waits) await this.#authenticate(operation, call)
+      // A token that has ended or lost a scope during the wait gets no answer.
+      if (operation.waits) await this.#admitAgain(operation, call)
       const text = encoded(answer, compiled, write)
       reply = { kind: 'payload', encoded: text instanceof Promise ? await text : text }
       allowance.charge(answerCost(reply.encoded))
@@ -207,6 +212,7 @@ export class Executor {
       allowance.charge(-refundable)
     }
     slots?.leave()
+    clearInterval(check)
     if (wait !== null) this.#waits.delete(wait)
     this.#options.observer.finished(call, operation, code, timing.startedAt)
     if (reply.kind === 'payload' && extension?.keepOpen) extension.keepOpen(allowance, end)
@@ -274,6 +280,12 @@ export class Executor {
     return wait
   }
 
+  /** Ends the wait soon after its caller loses the access. */
+  #checkDuring(wait: AbortController, operation: Operation, call: Call): NodeJS.Timeout {
+    const check = () => this.#admitAgain(operation, call).catch(() => wait.abort())
+    return setInterval(check, waitCheckMs).unref()
+  }
+
   async #enterLarge(): Promise<Slots> {
     await this.#largeLookUps.enter()
     return this.#largeLookUps
@@ -288,6 +300,11 @@ export class Executor {
     return thenMaybe(requireSubject(this.#options.users, context.principal, params), () =>
       handler.run(params as never, context as never),
     )
+  }
+
+  /** The end of a token, and the loss of a scope, count for calls that take long. */
+  async #admitAgain(operation: Operation, call: Call): Promise<void> {
+    requireCaller(operation, await this.#authenticate(operation, call))
   }
 
   #authenticate(operation: Operation, call: Call): MaybePromise<Principal> {

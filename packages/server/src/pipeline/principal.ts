@@ -1,4 +1,4 @@
-import { type CallerRules, type Int64, systemUserId } from '@hermod/protocol'
+import { type CallerRules, type Int64, type Scopes, systemUserId } from '@hermod/protocol'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 
 /**
@@ -52,6 +52,7 @@ export interface AdminPrincipal<UserId extends Int64 | null = Int64 | null> {
   readonly isAdminToken: true
   /** The group that the call is made as an admin of, and that it is limited to, from the group_id header. */
   readonly adminOf: Int64 | null
+  readonly scopes: Scopes
   /** The user that the call is made for, else the system. */
   readonly actorId: Int64
   /** The system. */
@@ -102,6 +103,7 @@ export function adminPrincipal(
   appId: string,
   userId: Int64 | null,
   adminOf: Int64 | null,
+  scopes: Scopes,
 ): AdminPrincipal {
   return {
     kind: 'admin',
@@ -110,6 +112,7 @@ export function adminPrincipal(
     deviceSn: null,
     isAdminToken: true,
     adminOf,
+    scopes,
     actorId: userId ?? systemUserId,
     tokenOwnerId: systemUserId,
   }

@@ -88,6 +88,7 @@ describe('the time of connections', () => {
   it.each([
     ['expired', 4003],
     ['revoked', 4502],
+    ['narrowed', 4502],
   ] as const)(
     'closes a session whose Admin token is %s within a second, with %i',
     async (after, code) => {

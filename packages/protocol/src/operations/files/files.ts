@@ -63,6 +63,7 @@ export const getChatUploadTicket = operation({
   tag,
   summary: 'Gets an upload ticket for a file of a chat.',
   callers: 'user',
+  scopes: ['messages:send'],
   query: {
     file_type: intEnum(meaningsOf(fileType)),
     ...recipient,
@@ -80,6 +81,7 @@ export const getUserAvatarUploadTicket = operation({
   tag,
   summary: 'Gets an upload ticket for the avatar of the user.',
   callers: 'user',
+  scopes: ['users:write'],
   data: UploadTicket,
   errors: ['file_quota_reached'],
   origin,
@@ -96,6 +98,7 @@ export const getGroupAvatarUploadTicket = operation({
   tag,
   summary: 'Gets an upload ticket for the avatar of a group.',
   callers: 'member',
+  scopes: ['groups'],
   credentials: 'query',
   query: { group_id: groupId },
   data: UploadTicket,
@@ -166,6 +169,7 @@ export const forwardFile = operation({
   tag,
   summary: 'Makes the download address of a file valid for another recipient.',
   callers: 'user',
+  scopes: ['messages:read', 'messages:send'],
   credentials: 'query',
   query: { ...fileSign, ...recipient },
   data: text('download URL for the new recipient'),
@@ -184,6 +188,7 @@ export const downloadChatFile = operation({
   tag,
   summary: 'Downloads a file of a chat.',
   callers: 'member',
+  scopes: ['messages:read'],
   credentials: 'query',
   query: {
     ...fileSign,
@@ -218,6 +223,7 @@ export const downloadAvatar = operation({
   tag,
   summary: 'Downloads an avatar.',
   callers: 'member',
+  scopes: ['messages:read'],
   credentials: 'query',
   query: {
     object_name: string({ description: 'name of the stored avatar', minLength: 1 }),

@@ -31,6 +31,7 @@ export const createGroup = operation({
   description:
     'Users of user_list who cannot become members, or block the caller, are left out without an error; /group/invite answers a result for each.',
   callers: 'groupUser',
+  scopes: ['groups'],
   body: {
     avatar: optional(avatar),
     description: optional(description),
@@ -54,6 +55,7 @@ export const destroyGroup = operation({
   summary:
     'Dissolves a group; its information and history stay readable for those who were members.',
   callers: 'member',
+  scopes: ['groups'],
   right: 'dissolve',
   query: group,
   data: done,
@@ -71,6 +73,7 @@ export const getGroup = operation({
   tag: 'Groups',
   summary: 'Reads a group with its settings.',
   callers: 'member',
+  scopes: ['groups'],
   right: 'info',
   query: group,
   data: GroupRecord,
@@ -90,6 +93,7 @@ export const listGroups = operation({
   description:
     'In the order of the request, each group once; at most 10,000. Unknown groups, and those that the caller may not see, are left out.',
   callers: 'groupMember',
+  scopes: ['groups'],
   right: 'info',
   body: { group_list: lookUpList('group IDs') },
   data: array(GroupSummary),
@@ -104,6 +108,7 @@ export const listPublicGroups = operation({
   summary: 'Lists the public groups of the application.',
   description: 'Newest first: the newest 10,000.',
   callers: 'groupMember',
+  scopes: ['groups'],
   data: array(int64(), { description: 'group IDs' }),
   origin: 'extension',
 })
@@ -117,6 +122,7 @@ export const listJoinedGroups = operation({
   summary: 'Lists the groups that the user is in.',
   description: 'Oldest first, always the whole list. Dissolved groups are left out.',
   callers: 'groupUser',
+  scopes: ['groups'],
   data: array(int64(), { description: 'group IDs' }),
 })
 
@@ -131,6 +137,7 @@ export const transferGroup = operation({
   tag: 'Groups',
   summary: 'Passes a group to another member; the old owner becomes an ordinary member.',
   callers: 'groupMember',
+  scopes: ['groups'],
   right: 'transfer',
   body: { ...group, new_owner: id('user ID of the new owner') },
   data: UserResult,
@@ -151,6 +158,7 @@ function groupText<const Name extends string>(
     summary,
     description: 'Admins may, and members when member_modify is true.',
     callers: 'groupMember',
+    scopes: ['groups'],
     right: 'modify',
     body: { ...group, value },
     data: done,

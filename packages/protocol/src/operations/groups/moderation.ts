@@ -53,6 +53,7 @@ export const banGroupMembers = operation({
   tag: members,
   summary: 'Stops members from sending for a while; they still read.',
   callers: 'groupMember',
+  scopes: ['groups'],
   right: 'moderate',
   body: { duration: banDuration, ...groupAndUsers },
   data: array(UserResult, { description: 'one result per user' }),

@@ -23,6 +23,7 @@ export function memberAction<const Id extends string>(definition: {
     ...definition,
     tag: members,
     callers: 'groupMember',
+    scopes: ['groups'],
     body: groupAndUsers,
     data: array(UserResult, { description: 'one result per user' }),
   })
@@ -44,6 +45,7 @@ export function groupList<const Name extends string, T extends TSchema>(
     summary,
     description: 'By user ID, 1,000 a page unless asked otherwise, which is also the most.',
     callers: 'member',
+    scopes: ['groups'],
     right,
     query: { ...group, ...versionedPage },
     data: array(entry),

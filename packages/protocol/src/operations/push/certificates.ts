@@ -16,6 +16,7 @@ export const getPushCertificate = operation({
   description:
     'With a user token app_secret and certificate are "". Of several certificates it is the oldest.',
   callers: 'member',
+  scopes: ['app'],
   query: {
     environment: optional(intEnum(meaningsOf(pushEnvironment), { default: 1 })),
     provider: intEnum(meaningsOf(pushProvider), { description: 'push channel' }),

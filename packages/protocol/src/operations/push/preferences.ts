@@ -15,6 +15,7 @@ export const setPushAlias = operation({
   tag,
   summary: 'Binds a push alias to the user.',
   callers: 'user',
+  scopes: ['users:write'],
   body: { alias: pushAlias, push_token: optional(pushToken) },
   data: done,
   errors: ['push_alias_taken', 'push_token_mismatch'],
@@ -28,6 +29,7 @@ export const setPushBadge = operation({
   tag,
   summary: 'Sets the badge number.',
   callers: 'user',
+  scopes: ['users:write'],
   body: { badge: int32({ description: 'badge number', minimum: 0 }) },
   data: done,
 })
@@ -46,6 +48,7 @@ export const listPushTags = operation({
   summary: 'Lists the push tags of the user.',
   description: 'In the order of their UTF-16 code units, always the whole list: at most 100.',
   callers: 'user',
+  scopes: ['users:read'],
   data: array(text('tag')),
 })
 
@@ -57,6 +60,7 @@ export const addPushTags = operation({
   tag,
   summary: 'Adds push tags to the user.',
   callers: 'user',
+  scopes: ['users:write'],
   body: { tags: tagList },
   data: done,
   errors: ['push_tag_limit_reached'],
@@ -70,6 +74,7 @@ export const removePushTags = operation({
   tag,
   summary: 'Removes push tags of the user.',
   callers: 'user',
+  scopes: ['users:write'],
   body: { tags: tagList },
   data: done,
 })
@@ -82,5 +87,6 @@ export const clearPushTags = operation({
   tag,
   summary: 'Removes all push tags of the user.',
   callers: 'user',
+  scopes: ['users:write'],
   data: done,
 })

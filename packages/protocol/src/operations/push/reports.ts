@@ -41,6 +41,7 @@ export const tracePush = operation({
   summary: 'Explains what became of a push for one user.',
   description: 'Give either task_id or msg_id. At most 100 devices.',
   callers: 'admin',
+  scopes: ['push'],
   query: pushTraceParameters,
   data: PushTrace,
   errors: ['push_task_not_found', 'user_not_found', 'user_deleted'],

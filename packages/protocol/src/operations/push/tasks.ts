@@ -255,6 +255,7 @@ export const startPushTask = operation({
     'answers the first task and pushes nothing. Each list of the audience has at most 500 items (12005, which also names all other faults); 12006 without a certificate where ' +
     'distribution_strategy is ospush_only. Images are fetched by the gateways and the devices, not by the service.',
   callers: 'admin',
+  scopes: ['push'],
   body: { audience, setting: optional(setting), message },
   violationsOf: notifyFaults,
   errorOf: notifyError,
@@ -271,6 +272,7 @@ export const listPushTaskStatistics = operation({
   summary: 'Reads the counts of push tasks on each channel.',
   description: 'In the order of the list; a task that is not known is left out.',
   callers: 'admin',
+  scopes: ['push'],
   body: { list: list(int64(), { description: 'task IDs, at most 500' }) },
   data: array(PushTaskStatistics),
 })

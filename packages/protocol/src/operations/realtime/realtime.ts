@@ -19,6 +19,7 @@ export const acknowledgeDelivery = operation({
     'Up to the position seq, everything of the conversation is delivered; a position beyond the end is the end. ' +
     'The senders get an event message.delivered. A group is refused in fails.',
   callers: 'user',
+  scopes: ['messages:send'],
   body: {
     conversations: list(
       object({
@@ -56,6 +57,7 @@ export const subscribePresence = operation({
     `The lists of all sessions of a user have at most ${maxPresenceUsers} different contacts; a list above that is refused with 42900, and the session then follows none. ` +
     'Costs as much as a look-up. Over HTTP: 50103.',
   callers: 'user',
+  scopes: ['users:read'],
   body: {
     user_ids: list(int64(), {
       description: 'at most 500 user IDs; replaces the former list',
@@ -77,6 +79,7 @@ export const receivePush = operation({
   description:
     'Safe to repeat. The session must have a device; pushes that are not for it are ignored. Over HTTP: 50103, use /push/report.',
   callers: 'user',
+  scopes: ['push'],
   body: {
     task_ids: list(int64(), {
       description: 'at most 100 task IDs of events push.notification',

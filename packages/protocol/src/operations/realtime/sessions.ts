@@ -12,6 +12,7 @@ export const openSession = operation({
   tag: 'Realtime',
   summary: 'Opens the session of a connection.',
   callers: 'user',
+  scopes: ['messages:read'],
   body: sessionOpenParameters,
   data: sessionOpenData,
   countsForApp: false,

@@ -26,6 +26,7 @@ export const syncMessages = operation({
   description:
     'Without after, with list, or when the client was away for too long: a page of the list of all logs, the newest first. Else the logs that changed after it, at most 200 a page, in the order of their first change. A log that does not fit in 256 KiB loses its messages, never its head. The answer is never older than pos, and may be newer.',
   callers: 'user',
+  scopes: ['messages:read'],
   origin: 'extension',
   body: {
     after: optional(
@@ -81,6 +82,7 @@ export const readChanges = operation({
   description:
     'By number, first the lowest; at most 100 and 256 KiB a page. Each number has an entry; next is the number of the client after the page.',
   callers: 'user',
+  scopes: ['messages:read'],
   origin: 'extension',
   body: {
     log: Log,
@@ -102,6 +104,7 @@ export const readLogHistory = operation({
   description:
     'Newest first; at most 100 and 256 KiB a page. Positions from from_seq to before_seq - 1 that have no message in the page are gone, or hidden from the caller. from_seq is 1 on the last page.',
   callers: 'user',
+  scopes: ['messages:read'],
   origin: 'extension',
   body: {
     log: Log,
@@ -128,6 +131,7 @@ export const listReceipts = operation({
   description:
     'For the sender. In order of user ID, always the whole list: the users of groupMemberList in config. Empty lists for a message that requested no receipts.',
   callers: 'user',
+  scopes: ['messages:read'],
   origin: 'extension',
   query: { conversation_id: id('the group'), msg_id: id('message ID') },
   data: MessageReceipts,

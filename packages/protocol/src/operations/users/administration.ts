@@ -19,6 +19,7 @@ export const listUsers = operation({
   description:
     'By user ID, so that pages do not shift when users register: 50 a page unless asked otherwise, at most 200. Deleted users are left out; a page behind the last one is an empty list. A user who is deleted between two pages makes page numbers skip another one; a walk by cursor skips none.',
   callers: 'admin',
+  scopes: ['users:read'],
   query: {
     cursor: optional(
       string({
@@ -46,6 +47,7 @@ export const disableUsers = operation({
   tag,
   summary: 'Bans users: they can neither log in nor send, and their tokens end at once.',
   callers: 'admin',
+  scopes: ['users:write'],
   body: { list: idList('user IDs') },
   data: done,
   errors: ['user_not_found', 'user_deleted'],
@@ -59,6 +61,7 @@ export const enableUsers = operation({
   tag,
   summary: 'Ends the ban of users.',
   callers: 'admin',
+  scopes: ['users:write'],
   body: { list: idList('user IDs') },
   data: done,
   errors: ['user_not_found', 'user_deleted'],
@@ -77,6 +80,7 @@ export const deleteUser = operation({
   description:
     'Messages stay for the others under the same user_id; the username is free again; groups pass to another member.',
   callers: 'user',
+  scopes: ['users:write'],
   body: {
     password: optional(
       string({ description: 'password; needed with a user token', maxLength: 128 }),

@@ -33,6 +33,7 @@ export const getProfile = operation({
   tag,
   summary: 'Reads the profile of the user.',
   callers: 'user',
+  scopes: ['users:read'],
   data: UserProfile,
 })
 
@@ -44,6 +45,7 @@ export const updateProfile = operation({
   tag,
   summary: 'Changes the profile; absent fields stay unchanged.',
   callers: 'user',
+  scopes: ['users:write'],
   body: profileChanges,
   data: done,
 })
@@ -58,6 +60,7 @@ export const updateProfiles = operation({
   description:
     'Every entry succeeds or fails separately. With a user token only entries about its own user succeed.',
   callers: 'userOrAdmin',
+  scopes: ['users:write'],
   body: {
     list: optional(
       itemList(
@@ -79,6 +82,7 @@ export const setAvatar = operation({
   tag,
   summary: 'Sets the avatar.',
   callers: 'user',
+  scopes: ['users:write'],
   body: { avatar },
   data: done,
 })
@@ -93,6 +97,7 @@ export const updateAvatars = operation({
   description:
     'Every entry succeeds or fails separately. With a user token only entries about its own user succeed.',
   callers: 'userOrAdmin',
+  scopes: ['users:write'],
   body: {
     list: optional(
       itemList(object({ avatar, user_id: id('user ID') }), { description: 'at most 500 avatars' }),
@@ -109,6 +114,7 @@ export const setNickname = operation({
   tag,
   summary: 'Sets the nickname.',
   callers: 'user',
+  scopes: ['users:write'],
   query: { nick_name: nickName },
   data: done,
 })
@@ -125,6 +131,7 @@ export const setMobile = operation({
   summary: 'Sets the mobile number, which then works for logging in.',
   description: 'Counts as a look-up by number, as /roster/mobile does.',
   callers: 'user',
+  scopes: ['users:write'],
   query: { mobile },
   data: done,
   errors: ['mobile_taken'],
@@ -142,6 +149,7 @@ export const setEmail = operation({
   summary: 'Sets the e-mail address, which then works for logging in.',
   description: 'Counts as a look-up by number, as /roster/mobile does.',
   callers: 'user',
+  scopes: ['users:write'],
   query: { email },
   data: done,
   errors: ['email_taken'],
@@ -156,6 +164,7 @@ export const setUsername = operation({
   tag,
   summary: 'Changes the username.',
   callers: 'user',
+  scopes: ['users:write'],
   body: { username },
   data: done,
   errors: ['username_taken'],
@@ -169,6 +178,7 @@ export const setPrivateInfo = operation({
   tag,
   summary: 'Sets the private information; the whole body is the text.',
   callers: 'user',
+  scopes: ['users:write'],
   body: { whole: 'value', schema: privateInfo },
   data: done,
 })
@@ -181,6 +191,7 @@ export const setPublicInfo = operation({
   tag,
   summary: 'Sets the public information; the whole body is the text.',
   callers: 'user',
+  scopes: ['users:write'],
   body: { whole: 'value', schema: publicInfo },
   data: done,
 })

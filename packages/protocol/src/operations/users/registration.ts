@@ -21,6 +21,7 @@ export const registerUser = operation({
   description:
     'Open to anyone unless the application has closed its registration; then an Admin token is needed.',
   callers: 'anyone',
+  scopes: ['tokens:issue'],
   body: credentials,
   data: UserSettings,
   errors: registrationErrors,
@@ -39,6 +40,7 @@ export const registerUserForPush = operation({
   description:
     'A push_token that another user has is not taken over: the device gets one of its own.',
   callers: 'anyone',
+  scopes: ['tokens:issue'],
   body: {
     ...credentials,
     alias: optional(
@@ -71,6 +73,7 @@ export const registerUsers = operation({
   description:
     'Every entry succeeds or fails separately; the answer has one result per entry, in order.',
   callers: 'admin',
+  scopes: ['tokens:issue'],
   body: { list: optional(itemList(object(credentials), { description: 'at most 500 users' })) },
   data: array(RegistrationResult, { description: 'one result per entry, in order' }),
 })
@@ -86,6 +89,7 @@ export const registerAnonymousUser = operation({
   tag,
   summary: 'Registers a user under a name that the server completes.',
   callers: 'anyone',
+  scopes: ['tokens:issue'],
   body: {
     username: string({
       description: 'used as a prefix of the username',

@@ -20,6 +20,7 @@ function settingWriter<const Name extends string, S extends TSchema>(
     tag,
     summary,
     callers: 'user',
+    scopes: ['users:write'],
     query: { value },
     data: done,
   })
@@ -33,6 +34,7 @@ export const getSettings = operation({
   tag,
   summary: 'Reads the settings of the user.',
   callers: 'user',
+  scopes: ['users:read'],
   data: UserSettings,
 })
 
@@ -47,6 +49,7 @@ export const updateSettings = operation({
   tag,
   summary: 'Changes settings; absent fields stay unchanged.',
   callers: 'user',
+  scopes: ['users:write'],
   claims: ['user_id'],
   body: { user_id: id('user ID of the caller'), ...userSettingChanges },
   data: done,
@@ -129,6 +132,7 @@ export const setPushQuietHours = operation({
   description:
     "In the application's time zone; wraps over midnight; equal hours mean no quiet time.",
   callers: 'user',
+  scopes: ['users:write'],
   query: {
     no_push_end_hour: int32({ minimum: 0, maximum: 23, description: 'end hour, 0-23' }),
     no_push_start_hour: int32({ minimum: 0, maximum: 23, description: 'start hour, 0-23' }),

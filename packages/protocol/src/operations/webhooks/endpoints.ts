@@ -12,7 +12,12 @@ import { array, boolean, int32, int64, list, optional, string, stringEnum } from
 import { appId, done, get, id, newestFirst, operatorOperation, post } from '../fields.js'
 
 /** The operations of an application, for Admin tokens. */
-const ofApp = { tag: 'Webhooks', callers: 'admin', origin: 'extension' } as const
+const ofApp = {
+  tag: 'Webhooks',
+  callers: 'admin',
+  scopes: ['app', 'messages:read'],
+  origin: 'extension',
+} as const
 const ofApplication = { app_id: appId }
 
 const endpointId = id('endpoint ID')

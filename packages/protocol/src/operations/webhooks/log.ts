@@ -4,7 +4,12 @@ import { EventConsumer, EventPage } from '../../resources/webhooks/webhooks.js'
 import { array, int32, optional, string } from '../../schema.js'
 import { appId, done, get, operatorOperation, post } from '../fields.js'
 
-const ofLog = { tag: 'Webhooks', callers: 'admin', origin: 'extension' } as const
+const ofLog = {
+  tag: 'Webhooks',
+  callers: 'admin',
+  scopes: ['app', 'messages:read'],
+  origin: 'extension',
+} as const
 
 const consumerName = string({
   description: 'name of a consumer, which keeps its position on the server',

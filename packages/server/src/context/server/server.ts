@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { scopesOf } from '@hermod/protocol'
 import type { LoadedConfig } from '../../config/config.js'
 import type { FirstApp } from '../../domain/apps/app-service.js'
 import { Lifecycle } from '../../lib/lifecycle.js'
@@ -88,5 +89,10 @@ async function prepareApps(
 ): Promise<FirstApp | null> {
   if (config.bootstrap.appId === null && secrets.bootstrapAdminToken === null)
     return apps.createFirst()
-  return apps.ensureConfigured(config.bootstrap.appId, secrets.bootstrapAdminToken)
+  const { appId, adminTokenScopes: scopes } = config.bootstrap
+  return apps.ensureConfigured(
+    appId,
+    secrets.bootstrapAdminToken,
+    scopes === null ? undefined : scopesOf(scopes),
+  )
 }

@@ -61,6 +61,7 @@ const rowTables = {
     app_id text not null references apps (app_id),
     name text not null,
     token_hash text not null unique,
+    scopes text,
     created_at bigint not null,
     expires_at bigint,
     revoked_at bigint`,

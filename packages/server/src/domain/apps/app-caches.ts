@@ -28,7 +28,7 @@ export const adminTokenCache: CacheDefinition<string, StoredAdminToken> = {
   name: 'admin-tokens',
   ...bounds,
   tables: {
-    admin_tokens: { columns: ['name', 'expires_at', 'revoked_at'] },
+    admin_tokens: { columns: ['name', 'scopes', 'expires_at', 'revoked_at'] },
   } satisfies CachedTables,
   keyOf: (tokenHash) => tokenHash,
 }

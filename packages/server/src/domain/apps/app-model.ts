@@ -1,4 +1,4 @@
-import type { AppSettings } from '@hermod/protocol'
+import type { AppSettings, Scopes } from '@hermod/protocol'
 
 /** An app; times in ms. */
 export interface App {
@@ -73,6 +73,7 @@ export interface StoredAdminToken {
   readonly tokenId: number
   readonly appId: string
   readonly name: string
+  readonly scopes: Scopes
   readonly createdAt: number
   /** null = never */
   readonly expiresAt: number | null

@@ -1,4 +1,13 @@
-import { AppError, type AppSettings, appStatus, type Int64, systemUserId } from '@hermod/protocol'
+import {
+  AppError,
+  type AppSettings,
+  appStatus,
+  type Int64,
+  missingScope,
+  openSession,
+  type Scopes,
+  systemUserId,
+} from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import { definedOnly } from '../../lib/defined-only.js'
@@ -163,20 +172,12 @@ export class AppService {
   /** @param expiresAt milliseconds since 1970; null = never */
   async createAdminToken(
     appId: string,
-    name: string,
-    expiresAt: number | null,
+    { name, expiresAt, scopes }: Pick<StoredAdminToken, 'name' | 'expiresAt' | 'scopes'>,
   ): Promise<{ token: StoredAdminToken; secret: string }> {
-    const { database, store, ids, clock } = this.options
+    const { database, store } = this.options
     await this.get(appId)
     const secret = createToken('hma_')
-    const token = {
-      tokenId: await ids.next(),
-      appId,
-      name,
-      createdAt: clock.now(),
-      expiresAt,
-      revokedAt: null,
-    }
+    const token = { ...(await this.#newToken(appId, name, scopes)), expiresAt }
     await database.transaction((tx) => store.insertAdminToken(tx, token, hashToken(secret)))
     return { token, secret }
   }
@@ -197,10 +198,25 @@ export class AppService {
     if (!isRevoked) throw new AppError('token_not_found')
   }
 
+  /** @throws AppError app_not_found, token_not_found */
+  async setAdminTokenScopes(
+    appId: string,
+    tokenId: Int64,
+    scopes: Scopes,
+  ): Promise<StoredAdminToken> {
+    const { database, store } = this.options
+    await this.get(appId)
+    const token = await database.transaction((tx) =>
+      store.setAdminTokenScopes(tx, appId, tokenId, scopes),
+    )
+    if (token === null) throw new AppError('token_not_found')
+    return token
+  }
+
   async findAdminToken(
     appId: string,
     secret: string,
-  ): Promise<'valid' | 'expired' | 'revoked' | null> {
+  ): Promise<StoredAdminToken | 'expired' | 'revoked' | null> {
     const { database, store, clock, adminTokenCache } = this.options
     const tokenHash = hashToken(secret)
     const token =
@@ -210,11 +226,12 @@ export class AppService {
       ))
     if (token?.appId !== appId) return null
     if (token.revokedAt !== null) return 'revoked'
-    return token.expiresAt !== null && token.expiresAt <= clock.now() ? 'expired' : 'valid'
+    return token.expiresAt !== null && token.expiresAt <= clock.now() ? 'expired' : token
   }
 
   /**
-   * Finds which apps are disabled and which Admin tokens have ended, past all caches.
+   * Finds which apps are disabled, and which Admin tokens have ended or lack the scope of a session,
+   * past all caches.
    * @returns adminTokens: how they ended
    */
   async findEndedAccess(of: {
@@ -222,21 +239,21 @@ export class AppService {
     readonly adminTokens: readonly string[]
   }): Promise<{
     readonly apps: ReadonlySet<string>
-    readonly adminTokens: ReadonlyMap<string, 'expired' | 'revoked'>
+    readonly adminTokens: ReadonlyMap<string, 'expired' | 'revoked' | 'narrowed'>
   }> {
     const { database, store, clock } = this.options
     const tokens = new Map(of.adminTokens.map((secret) => [hashToken(secret), secret]))
     const found = await database.read((db) =>
       store.listEnded(db, { appIds: of.apps, tokenHashes: [...tokens.keys()], at: clock.now() }),
     )
-    return {
-      apps: new Set(found.flatMap(({ kind, id }) => (kind === 'disabled' ? [id] : []))),
-      adminTokens: new Map(
-        found.flatMap(({ kind, id }) =>
-          kind === 'disabled' ? [] : [[tokens.get(id) ?? '', kind] as const],
-        ),
-      ),
-    }
+    const apps = new Set<string>()
+    const adminTokens = new Map<string, 'expired' | 'revoked' | 'narrowed'>()
+    for (const { kind, id, scopes } of found)
+      if (kind === 'disabled') apps.add(id)
+      else if (kind !== 'limited') adminTokens.set(tokens.get(id) ?? '', kind)
+      else if (missingScope(openSession.scopes, scopes) !== null)
+        adminTokens.set(tokens.get(id) ?? '', 'narrowed')
+    return { apps, adminTokens }
   }
 
   async isOperatorToken(secret: string): Promise<boolean> {
@@ -247,37 +264,24 @@ export class AppService {
 
   /**
    * Sets the server up without a human: creates the app and the token that the configuration names.
-   * On a used store it only adds a missing token.
+   * On a used store it only adds a missing token, and sets the scopes of a known one.
+   * @param scopes of the token; undefined: all for a new one
    * @returns the created credentials that were not given
    */
   async ensureConfigured(
     configuredAppId: string | null,
     configuredToken: string | null,
+    scopes?: Scopes,
   ): Promise<FirstApp | null> {
-    const { database, store, ids, clock } = this.options
+    const { database, store } = this.options
     const appId = configuredAppId ?? defaultAppId
     if (!(await database.read((db) => store.find(db, appId)))) {
       const adminToken = configuredToken ?? createToken('hma_')
-      const isCreated = await this.#createUnlessThere(appId, adminToken)
+      const isCreated = await this.#createUnlessThere(appId, adminToken, { scopes: scopes ?? null })
       if (isCreated)
         return configuredToken === null ? { appId, adminToken, operatorToken: null } : null
     }
-    if (
-      configuredToken !== null &&
-      !(await database.read((db) => store.findAdminToken(db, hashToken(configuredToken))))
-    ) {
-      const token = {
-        tokenId: await ids.next(),
-        appId,
-        name: 'bootstrap',
-        createdAt: clock.now(),
-        expiresAt: null,
-        revokedAt: null,
-      }
-      await database.transaction((tx) =>
-        store.insertAdminToken(tx, token, hashToken(configuredToken)),
-      )
-    }
+    if (configuredToken !== null) await this.#ensureAdminToken(appId, configuredToken, scopes)
     return null
   }
 
@@ -292,7 +296,7 @@ export class AppService {
     const operatorToken = configured === null ? createToken('hmo_') : null
     const first = { appId: defaultAppId, adminToken: createToken('hma_'), operatorToken }
     // Another node may be faster; its operator has seen the tokens.
-    return (await this.#createUnlessThere(first.appId, first.adminToken, operatorToken))
+    return (await this.#createUnlessThere(first.appId, first.adminToken, { operatorToken }))
       ? first
       : null
   }
@@ -309,17 +313,45 @@ export class AppService {
     this.options.outbox.append(tx, profileEvent(about, Object.fromEntries(changed)))
   }
 
+  async #ensureAdminToken(
+    appId: string,
+    secret: string,
+    scopes: Scopes | undefined,
+  ): Promise<void> {
+    const { database, store } = this.options
+    const tokenHash = hashToken(secret)
+    const known = await database.read((db) => store.findAdminToken(db, tokenHash))
+    if (known === null) {
+      const token = await this.#newToken(appId, 'bootstrap', scopes ?? null)
+      await database.transaction((tx) => store.insertAdminToken(tx, token, tokenHash))
+    } else if (scopes !== undefined && !areSame(known.scopes, scopes))
+      await this.setAdminTokenScopes(known.appId, known.tokenId, scopes)
+  }
+
   async #createUnlessThere(
     appId: string,
     adminToken: string,
-    operatorToken: string | null = null,
+    more: { readonly scopes?: Scopes; readonly operatorToken?: string | null },
   ): Promise<boolean> {
     try {
-      await this.#createWithToken(appId, appId, adminToken, operatorToken)
+      await this.#createWithToken(appId, appId, adminToken, more)
       return true
     } catch (error) {
       if (error instanceof AppError && error.errorName === 'app_exists') return false
       throw error
+    }
+  }
+
+  async #newToken(appId: string, name: string, scopes: Scopes): Promise<StoredAdminToken> {
+    const { ids, clock } = this.options
+    return {
+      tokenId: await ids.next(),
+      appId,
+      name,
+      scopes,
+      createdAt: clock.now(),
+      expiresAt: null,
+      revokedAt: null,
     }
   }
 
@@ -328,18 +360,13 @@ export class AppService {
     appId: string,
     name: string,
     secret: string,
-    operatorToken: string | null = null,
+    {
+      scopes = null,
+      operatorToken = null,
+    }: { readonly scopes?: Scopes; readonly operatorToken?: string | null } = {},
   ): Promise<void> {
-    const { database, store, secrets, ids, clock } = this.options
-    const createdAt = clock.now()
-    const token = {
-      tokenId: await ids.next(),
-      appId,
-      name: 'first',
-      createdAt,
-      expiresAt: null,
-      revokedAt: null,
-    }
+    const { database, store, secrets } = this.options
+    const token = await this.#newToken(appId, 'first', scopes)
     await database.transaction(async (tx) => {
       const row = {
         app_id: appId,
@@ -349,14 +376,18 @@ export class AppService {
         registration_secret: '',
         file_link_key: secrets.newFileLinkKey(appId),
         settings: '{}',
-        created_at: createdAt,
+        created_at: token.createdAt,
       }
       if (!(await store.insert(tx, row))) throw new AppError('app_exists')
       await store.insertAdminToken(tx, token, hashToken(secret))
       if (operatorToken !== null)
-        await store.insertOperatorToken(tx, hashToken(operatorToken), createdAt)
+        await store.insertOperatorToken(tx, hashToken(operatorToken), token.createdAt)
     })
   }
+}
+
+function areSame(a: Scopes, b: Scopes): boolean {
+  return (a && [...a].join()) === (b && [...b].join())
 }
 
 function active(app: App): App {

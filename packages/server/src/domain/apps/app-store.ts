@@ -1,4 +1,4 @@
-import { appStatus } from '@hermod/protocol'
+import { appStatus, type Int64, type Scopes } from '@hermod/protocol'
 import { camelCase, convert, snakeCase, type TableRow } from '../../db/columns.js'
 import type { Queryable, Tx } from '../../db/database.js'
 import { type Insertable, sql, type Updateable } from '../../db/kysely.js'
@@ -11,7 +11,7 @@ import { type App, parseSettings, type StoredAdminToken } from './app-model.js'
 const columns = camelCase(appsTable)
 const { token_hash: _, ...adminTokenColumns } = adminTokensTable
 
-type EndedKind = 'disabled' | 'expired' | 'revoked'
+type EndedKind = 'disabled' | 'expired' | 'revoked' | 'limited'
 
 /** Apps, their Admin tokens, and the operator's tokens. Tokens are stored as hashes only. */
 export class AppStore {
@@ -74,10 +74,13 @@ export class AppStore {
       .select(camelCase(adminTokenColumns))
       .where('token_hash', '=', tokenHash)
       .executeTakeFirst()
-    return row ?? null
+    return row ? toAdminToken(row) : null
   }
 
-  /** Lists those of the apps that are disabled, and of the Admin tokens that have ended by a time. */
+  /**
+   * Lists those of the apps that are disabled, and of the Admin tokens that have ended by a time or
+   * have a list of scopes.
+   */
   async listEnded(
     db: Queryable,
     of: {
@@ -85,42 +88,57 @@ export class AppStore {
       readonly tokenHashes: readonly string[]
       readonly at: number
     },
-  ): Promise<{ readonly kind: EndedKind; readonly id: string }[]> {
-    return db
+  ): Promise<{ readonly kind: EndedKind; readonly id: string; readonly scopes: Scopes }[]> {
+    const rows = await db
       .selectFrom('apps')
-      .select([sql<EndedKind>`'disabled'`.as('kind'), 'app_id as id'])
+      .select([
+        sql<EndedKind>`'disabled'`.as('kind'),
+        'app_id as id',
+        sql<string | null>`null`.as('scopes'),
+      ])
       .where('app_id', 'in', paddedForPlanCache(['', ...of.appIds]))
       .where('status', '<>', appStatus.normal)
       .unionAll(
         db
           .selectFrom('admin_tokens')
           .select([
-            sql<EndedKind>`case when revoked_at is null then 'expired' else 'revoked' end`.as(
+            sql<EndedKind>`case when revoked_at is not null then 'revoked' when expires_at <= ${of.at} then 'expired' else 'limited' end`.as(
               'kind',
             ),
             'token_hash as id',
+            'scopes',
           ])
           .where('token_hash', 'in', paddedForPlanCache(['', ...of.tokenHashes]))
-          .where((is) => is.or([is('revoked_at', 'is not', null), is('expires_at', '<=', of.at)])),
+          .where((is) =>
+            is.or([
+              is('revoked_at', 'is not', null),
+              is('expires_at', '<=', of.at),
+              is('scopes', 'is not', null),
+            ]),
+          ),
       )
       .execute()
+    return rows.map(({ scopes, ...row }) => ({ ...row, scopes: toScopes(scopes) }))
   }
 
   /** Oldest first. */
   async listAdminTokens(db: Queryable, appId: string): Promise<StoredAdminToken[]> {
-    return db
+    const rows = await db
       .selectFrom('admin_tokens')
       .select(camelCase(adminTokenColumns))
       .where('app_id', '=', appId)
       .orderBy('token_id')
       .execute()
+    return rows.map(toAdminToken)
   }
 
   /** An existing token stays as it is, whatever its name. */
   async insertAdminToken(tx: Tx, token: StoredAdminToken, tokenHash: string): Promise<void> {
     await tx
       .insertInto('admin_tokens')
-      .values(snakeCase(adminTokensTable, { ...token, tokenHash }))
+      .values(
+        snakeCase(adminTokensTable, { ...token, tokenHash, scopes: scopesText(token.scopes) }),
+      )
       .onConflict((conflict) => conflict.column('token_hash').doNothing())
       .execute()
   }
@@ -129,7 +147,7 @@ export class AppStore {
   async revokeAdminToken(
     tx: Tx,
     appId: string,
-    tokenId: number | bigint,
+    tokenId: Int64,
     revokedAt: number,
   ): Promise<boolean> {
     const row = await tx
@@ -141,6 +159,26 @@ export class AppStore {
       .executeTakeFirst()
     if (row) this.caches.adminTokens.forget(tx, row.token_hash)
     return row !== undefined
+  }
+
+  /** @returns null when the app has no such token */
+  async setAdminTokenScopes(
+    tx: Tx,
+    appId: string,
+    tokenId: Int64,
+    scopes: Scopes,
+  ): Promise<StoredAdminToken | null> {
+    const row = await tx
+      .updateTable('admin_tokens')
+      .set({ scopes: scopesText(scopes) })
+      .where('app_id', '=', appId)
+      .where('token_id', '=', tokenId as number)
+      .returning(camelCase(adminTokensTable))
+      .executeTakeFirst()
+    if (!row) return null
+    const { tokenHash, ...token } = row
+    this.caches.adminTokens.forget(tx, tokenHash)
+    return toAdminToken(token)
   }
 
   async insertOperatorToken(tx: Tx, tokenHash: string, createdAt: number): Promise<void> {
@@ -158,6 +196,18 @@ export class AppStore {
       .executeTakeFirst()
     return row !== undefined
   }
+}
+
+function toAdminToken(row: TableRow<typeof adminTokenColumns>): StoredAdminToken {
+  return convert(row, { scopes: toScopes(row.scopes) })
+}
+
+function toScopes(stored: string | null): Scopes {
+  return stored === null ? null : new Set(stored.split(','))
+}
+
+function scopesText(scopes: Scopes): string | null {
+  return scopes === null ? null : [...scopes].join(',')
 }
 
 function toApp(row: TableRow<typeof appsTable>): App {

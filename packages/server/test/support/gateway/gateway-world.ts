@@ -32,7 +32,7 @@ export class World {
   now = 0
   expiresAt: number | null = null
   /** null: sessions have user tokens. */
-  adminToken: 'valid' | 'expired' | 'revoked' | null = null
+  adminToken: 'valid' | 'expired' | 'revoked' | 'narrowed' | null = null
   isAppDisabled = false
   isAddressInDebt = false
   /** Tokens that an address has paid for frames without a call. */
@@ -125,9 +125,9 @@ export class World {
   }
 
   /** All sessions of Admin tokens share one. */
-  #endingOf(token: string): (readonly [string, 'expired' | 'revoked'])[] {
+  #endingOf(token: string): (readonly [string, 'expired' | 'revoked' | 'narrowed'])[] {
     const { adminToken } = this
-    return adminToken === 'expired' || adminToken === 'revoked' ? [[token, adminToken]] : []
+    return adminToken === null || adminToken === 'valid' ? [] : [[token, adminToken]]
   }
 
   readonly isDraining = false

@@ -72,7 +72,7 @@ const authenticator: Authenticator = {
   },
   findAdminToken(appId, token) {
     if (token === `hma_${appId}_expired`) return 'expired'
-    return token === `hma_${appId}` ? 'valid' : null
+    return token === `hma_${appId}` ? { scopes: null } : null
   },
   findUserToken(appId, token) {
     if (token === `hmu_${appId}_expired`) return 'expired'

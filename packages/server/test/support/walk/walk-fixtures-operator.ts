@@ -1,6 +1,7 @@
 /** What clients ask about the application itself, and what the operator does. */
 import * as api from '@hermod/protocol'
 import { type Fixture, fixture, type WalkContext } from './walk-fixture.js'
+import type { Params } from './walk-world.js'
 
 const hereAsApp = ({ world }: WalkContext) => ({ app_id: world.here.appId })
 const subjectHere = (context: WalkContext) => ({
@@ -29,6 +30,12 @@ async function onlyEndpoint({ world }: WalkContext): Promise<{ readonly endpoint
   const made = await world.prepare(api.createWebhook, admin, webhook)
   return { endpoint_id: made?.data.endpoint_id ?? 0 }
 }
+/** An Admin token of its own. */
+async function newToken(context: WalkContext): Promise<Params> {
+  const params = { ...hereAsApp(context), name: 'walk' }
+  const made = await context.world.prepare(api.createAdminToken, context.world.operator, params)
+  return { ...hereAsApp(context), token_id: made?.data.token_id ?? 0 }
+}
 const victim = { needsVictim: true }
 const noFile = { error: 'file_not_found' } as const
 const noPush = { error: 'push_task_not_found' } as const
@@ -42,13 +49,11 @@ export const operatorFixtures: readonly Fixture[] = [
   fixture(api.updateApp, ({ world }) => ({ app_id: world.there.appId, name: 'There' })),
   fixture(api.createAdminToken, (context) => ({ ...hereAsApp(context), name: 'walk' })),
   fixture(api.listAdminTokens, hereAsApp),
-  fixture(api.revokeAdminToken, async (context) => {
-    const made = await context.world.prepare(api.createAdminToken, context.world.operator, {
-      ...hereAsApp(context),
-      name: 'walk',
-    })
-    return { ...hereAsApp(context), token_id: made?.data.token_id ?? 0 }
-  }),
+  fixture(api.updateAdminToken, async (context) => ({
+    ...(await newToken(context)),
+    scopes: ['push'],
+  })),
+  fixture(api.revokeAdminToken, newToken),
   fixture(api.setPushCertificate, pushCertificate),
   fixture(api.listPushCertificates, hereAsApp),
   ...[api.removePushCertificate, api.checkPushCertificate].map((operation) =>
