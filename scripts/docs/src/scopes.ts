@@ -3,7 +3,9 @@ import { callerRules, type Operation, scopes } from '@hermod/protocol'
 import { code, markdownPage, markdownTable } from './render.js'
 
 export function renderScopes(operations: readonly Operation[]): string {
-  const forAdmins = operations.filter(({ callers }) => callerRules[callers].tokens.includes('admin'))
+  const forAdmins = operations.filter(({ callers }) =>
+    callerRules[callers].tokens.includes('admin'),
+  )
   const withScope = (name: string) =>
     forAdmins.filter((operation) => operation.scopes.some((each) => each === name))
   const rows = Object.entries(scopes).map(([name, reach]) => [

@@ -172,8 +172,7 @@ interface DocumentedCall {
 
 const sessionOpenCall = {
   summary: 'Opens the session of the connection.',
-  description:
-    `Once on each connection, before any other call. A failed one is answered, then the connection is closed. Callers: ${describeCallers(openSession.callers, openSession.scopes)}`,
+  description: `Once on each connection, before any other call. A failed one is answered, then the connection is closed. Callers: ${describeCallers(openSession.callers, openSession.scopes)}`,
   parameters: sessionOpenParameters,
   answer: { data: sessionOpenData },
 }

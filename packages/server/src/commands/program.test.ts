@@ -318,7 +318,9 @@ describe('hermod token', () => {
     const data = [listed]
     const { calls, out } = await run('token list --app demo', { answer: { data } })
     expect(calls).toEqual([['operator.token.list', { app_id: 'demo' }]])
-    expect(out).toContain('\n7         demo    ci    users:read,push  -           2026-01-01T00:00:00.000Z  -\n')
+    expect(out).toContain(
+      '\n7         demo    ci    users:read,push  -           2026-01-01T00:00:00.000Z  -\n',
+    )
     expect((await run('token list --app demo', { answer: { data: [] } })).out).toBe(
       'demo has no Admin token.\n',
     )

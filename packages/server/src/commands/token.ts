@@ -16,7 +16,9 @@ const scopesHelp = `scopes, separated by commas: ${scopeNames.join(', ')}; or al
 const tokenId = argument('<token_id>', 'as hermod token list shows it', parseId)
 
 export function addTokenCommands(program: Command, context: CommandContext): void {
-  const token = program.command('token').description('Makes, lists, changes and revokes Admin tokens.')
+  const token = program
+    .command('token')
+    .description('Makes, lists, changes and revokes Admin tokens.')
 
   operationCommand(token, context, {
     name: 'create',
@@ -40,7 +42,8 @@ export function addTokenCommands(program: Command, context: CommandContext): voi
     description: 'Lists the Admin tokens of an application, without the tokens themselves.',
     operation: listAdminTokens,
     fields: { app_id: app },
-    text: (tokens, { app_id }) => formatTable(tokens.map(readable), `${app_id} has no Admin token.`),
+    text: (tokens, { app_id }) =>
+      formatTable(tokens.map(readable), `${app_id} has no Admin token.`),
   })
   operationCommand(token, context, {
     name: 'update',

@@ -234,7 +234,10 @@ describe('loadConfig', () => {
       'HERMOD_BOOTSTRAP_ADMIN_TOKEN_SCOPES needs HERMOD_BOOTSTRAP_ADMIN_TOKEN; for example HERMOD_BOOTSTRAP_ADMIN_TOKEN=hma_$(openssl rand -hex 32)',
     ])
     expect(
-      violationsOf({ HERMOD_BOOTSTRAP_ADMIN_TOKEN_SCOPES: 'x', HERMOD_BOOTSTRAP_ADMIN_TOKEN: adminToken }),
+      violationsOf({
+        HERMOD_BOOTSTRAP_ADMIN_TOKEN_SCOPES: 'x',
+        HERMOD_BOOTSTRAP_ADMIN_TOKEN: adminToken,
+      }),
     ).toEqual([
       'HERMOD_BOOTSTRAP_ADMIN_TOKEN_SCOPES must be all, or scopes separated by commas, each once: users:read, users:write, tokens:issue, messages:read, messages:send, groups, push, app, not "x"; for example HERMOD_BOOTSTRAP_ADMIN_TOKEN_SCOPES=users:read,tokens:issue',
     ])

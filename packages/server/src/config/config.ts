@@ -194,7 +194,9 @@ function contradictions(values: OptionValues): string[] {
   const violations: string[] = []
   if (values.bootstrapAdminTokenScopes !== null && values.bootstrapAdminToken === null) {
     const { bootstrapAdminToken: token, bootstrapAdminTokenScopes: scopes } = options
-    violations.push(`${scopes.name} needs ${token.name}; for example ${token.name}=${token.example}`)
+    violations.push(
+      `${scopes.name} needs ${token.name}; for example ${token.name}=${token.example}`,
+    )
   }
   if (values.queueMessages < values.batchMessages) {
     const { batchMessages: batch, queueMessages: queue } = options

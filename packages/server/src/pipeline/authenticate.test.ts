@@ -260,7 +260,12 @@ it('the scopes of an Admin token are those of its list, with every header', asyn
     expect(
       await principalOrRefusal('sender', { accessToken: 'hma_sender', userId, groupId }),
     ).toEqual(
-      adminPrincipal('home', userId ? Number(userId) : null, groupId ? Number(groupId) : null, scopes),
+      adminPrincipal(
+        'home',
+        userId ? Number(userId) : null,
+        groupId ? Number(groupId) : null,
+        scopes,
+      ),
     )
 })
 

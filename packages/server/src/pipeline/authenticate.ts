@@ -1,4 +1,11 @@
-import { AppError, callerRules, type Int64, int64, type Operation, type Scopes } from '@hermod/protocol'
+import {
+  AppError,
+  callerRules,
+  type Int64,
+  int64,
+  type Operation,
+  type Scopes,
+} from '@hermod/protocol'
 import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
 import type { Credentials, SignedFileRequest } from './call.js'
 import { compileDecoder } from './decode.js'

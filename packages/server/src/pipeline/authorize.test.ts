@@ -101,12 +101,7 @@ describe('the caller of an operation', () => {
   it('hears of a missing scope before a missing user_id header, whatever the headers are', () => {
     const scoped = (userId: Int64 | null, groupId: Int64 | null) =>
       adminPrincipal('home', userId, groupId, new Set(['push']))
-    const headers = [
-      scoped(null, null),
-      scoped(5, null),
-      scoped(null, 7),
-      scoped(5, 7),
-    ]
+    const headers = [scoped(null, null), scoped(5, null), scoped(null, 7), scoped(5, 7)]
     for (const principal of headers) {
       expect(refusalOf(needing('user', 'groups'), principal)).toContain('the scope groups')
       expect(refusalOf(needing('user', 'push'), principal)).toBe(
@@ -131,12 +126,12 @@ describe('the user that an Admin token acts for', () => {
   it.each(checked)('must be there for %s, known at once or later', async (rule) => {
     for (const isAtOnce of [true, false]) {
       const options = { isAtOnce }
-      expect(await outcome(aboutNoGroup(rule), adminPrincipal('home', 5, null, null), options)).toBe(
-        'passes',
-      )
-      expect(await outcome(aboutNoGroup(rule), adminPrincipal('home', absent, null, null), options)).toBe(
-        'user_not_found',
-      )
+      expect(
+        await outcome(aboutNoGroup(rule), adminPrincipal('home', 5, null, null), options),
+      ).toBe('passes')
+      expect(
+        await outcome(aboutNoGroup(rule), adminPrincipal('home', absent, null, null), options),
+      ).toBe('user_not_found')
     }
   })
 
@@ -175,14 +170,16 @@ describe('the group that an Admin token acts on (rule C5)', () => {
 
   it('means nothing where the operation is about no group', async () => {
     const params = { group_id: 8 }
-    expect(await outcome(aboutNoGroup('member'), adminPrincipal('home', 5, 7, null), { params })).toBe(
-      'passes',
-    )
+    expect(
+      await outcome(aboutNoGroup('member'), adminPrincipal('home', 5, 7, null), { params }),
+    ).toBe('passes')
   })
 
   it('comes before the user, unless the operation is about a user', async () => {
     const call = (rule: CallerRule) =>
-      outcome(aboutGroup(rule), adminPrincipal('home', absent, 7, null), { params: { group_id: 8 } })
+      outcome(aboutGroup(rule), adminPrincipal('home', absent, 7, null), {
+        params: { group_id: 8 },
+      })
     expect(await Promise.all([call('member'), call('groupMember')])).toEqual([
       'no_permission',
       'no_permission',

@@ -28,6 +28,7 @@ const list = operation({
   tag: 'Test',
   summary: 'Lists.',
   callers: 'anyone',
+  scopes: [],
   data: array(entry),
   extras: { cursor: optional(text('cursor')), total: int64() },
 })

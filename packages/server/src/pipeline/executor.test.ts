@@ -25,6 +25,7 @@ const echo = operation({
   tag: 'Tests',
   summary: 'Answers what it is sent.',
   callers: 'anyone',
+  scopes: [],
   body: { id: int64() },
   data: int64(),
   extras: { note: optional(string()) },

@@ -8,7 +8,13 @@ import { noCallLimits } from './call-limits.js'
 import { asEnvelope, Executor } from './executor.js'
 import { FileCalls } from './file-calls.js'
 
-const shared = { tag: 'Tests', summary: 'Tests.', callers: 'anyone', data: boolean() } as const
+const shared = {
+  tag: 'Tests',
+  summary: 'Tests.',
+  callers: 'anyone',
+  scopes: [],
+  data: boolean(),
+} as const
 const download = operation({
   ...shared,
   id: 'test.download',

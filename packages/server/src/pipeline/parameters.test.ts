@@ -25,6 +25,7 @@ const mixed = operation({
   tag: 'Tests',
   summary: 'Takes parameters of every kind.',
   callers: 'anyone',
+  scopes: [],
   query: { count: optional(int32({ minimum: 1 })), flag: optional(boolean()) },
   body: {
     id: int64(),
@@ -47,6 +48,7 @@ function wholeBody(schema: Parameters<typeof list>[0]): Operation {
   return operation({
     ...definition,
     callers: 'anyone',
+    scopes: [],
     body: { whole: 'value', schema },
     data: boolean(),
   }) as Operation

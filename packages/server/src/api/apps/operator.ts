@@ -29,15 +29,18 @@ export function appHandlers({ apps }: { readonly apps: AppService }): Handler[] 
       await apps.update(app_id, { ...others, openRegistration, registrationSecret })
       return data(toAppResource(await apps.get(app_id)))
     }),
-    handle(createAdminToken, async ({ app_id, name, expires_at: expiresAt = 0, scopes = ['all'] }) => {
-      const { token, secret } = await apps.createAdminToken(app_id, {
-        name,
-        expiresAt: expiresAt === 0 ? null : Number(expiresAt),
-        scopes: scopesOf(scopes),
-      })
-      const { created_at: _, revoked_at: __, ...shown } = toAdminTokenResource(token)
-      return data({ ...shown, token: secret })
-    }),
+    handle(
+      createAdminToken,
+      async ({ app_id, name, expires_at: expiresAt = 0, scopes = ['all'] }) => {
+        const { token, secret } = await apps.createAdminToken(app_id, {
+          name,
+          expiresAt: expiresAt === 0 ? null : Number(expiresAt),
+          scopes: scopesOf(scopes),
+        })
+        const { created_at: _, revoked_at: __, ...shown } = toAdminTokenResource(token)
+        return data({ ...shown, token: secret })
+      },
+    ),
     handle(updateAdminToken, async ({ app_id, token_id, scopes }) =>
       data(
         toAdminTokenResource(await apps.setAdminTokenScopes(app_id, token_id, scopesOf(scopes))),

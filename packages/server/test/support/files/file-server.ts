@@ -18,7 +18,13 @@ import { noCallLimits } from '../../../dist/pipeline/call-limits.js'
 import { Executor } from '../../../dist/pipeline/executor.js'
 
 export const maxUploadBytes = 3_000_000
-const shared = { tag: 'Tests', summary: 'Tests.', callers: 'user', data: boolean() } as const
+const shared = {
+  tag: 'Tests',
+  summary: 'Tests.',
+  callers: 'user',
+  scopes: [],
+  data: boolean(),
+} as const
 const download = operation({
   ...shared,
   id: 'test.download',
