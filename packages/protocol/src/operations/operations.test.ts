@@ -119,7 +119,8 @@ describe('operations', () => {
     const withScopes = (...wanted: string[]) =>
       operations.filter(({ scopes }) => `${scopes}` === `${wanted}`).map(({ id }) => id)
     expect(withScopes('tokens:issue').toSorted()).toEqual([
-      ...['token.id', 'token.login', 'token.user', 'user.password.change'],
+      ...['token.id', 'token.issue', 'token.login', 'token.revoke', 'token.user'],
+      ...['user.identity.link', 'user.identity.list', 'user.identity.unlink', 'user.password.change'],
       ...['user.password.change_admin', 'user.register', 'user.register.anonymous'],
       ...['user.register.batch', 'user.register.push'],
     ])

@@ -26,6 +26,7 @@ describe.each(anyBackend())('on $name', (backend) => {
     checkCommand(place)
     refusals(place)
     effectsAtOnce(place)
+    scopeCommands(place)
     remoteCommands(place)
     runningMigration(place, backend)
   })
@@ -179,6 +180,7 @@ function tokenCommands(place: Place): void {
       token_id: created.token_id,
       app_id: 'tokens',
       name: 'ci',
+      scopes: ['all'],
       created_at: expect.any(Number),
       expires_at: created.expires_at,
       revoked_at: 0,
@@ -193,6 +195,44 @@ function tokenCommands(place: Place): void {
     const revoked = after.find((token: { token_id: number }) => token.token_id === created.token_id)
     expect(revoked.revoked_at).toBeGreaterThan(0)
     expect(after.filter((token: { revoked_at: number }) => token.revoked_at === 0)).toHaveLength(1)
+  })
+}
+
+/** Scopes narrow and widen a token at once; lists that say nothing clear are refused by name. */
+function scopeCommands(place: Place): void {
+  test('token create --scopes and token update limit an Admin token at once', async () => {
+    const { api, appId } = place.server
+    const create = ['token', 'create', '--app', appId, '--name', 'limited']
+    const { token, token_id: tokenId, scopes } = await place.json(...create, '--scopes', 'push,app')
+    expect(scopes).toEqual(['push', 'app'])
+    const listUsers = () => api.as(token).call('GET', '/user/list')
+    await expectCode(listUsers(), 'no_permission')
+    const update = (given: string) =>
+      place.json('token', 'update', String(tokenId), '--app', appId, '--scopes', given)
+    expect(await update('users:read, push')).toMatchObject({ scopes: ['users:read', 'push'] })
+    expect((await listUsers()).code).toBe(200)
+    expect(await update('push')).toMatchObject({ token_id: tokenId, scopes: ['push'] })
+    await expectCode(listUsers(), 'no_permission')
+    expect(await update('all')).toMatchObject({ scopes: ['all'] })
+    expect((await listUsers()).code).toBe(200)
+    const { out } = await place.run('token', 'list', '--app', appId)
+    expect(out).toMatch(/ limited +all /)
+  })
+
+  test.each([
+    ['push,pull', '--scopes[1] must be one of users:read,'],
+    ['', '--scopes[0] must be one of users:read,'],
+    ['push,app,push', '--scopes has push twice'],
+    ['push,all', '--scopes has all, which stands alone'],
+  ])('token create --scopes %j is refused', async (scopes, message) => {
+    const { appId } = place.server
+    const run = await place.run(
+      ...['token', 'create', '--app', appId, '--name', 'x', '--scopes', scopes, '--json'],
+    )
+    expect(toldFailure(run)).toEqual({
+      code: answerCode.invalid_parameter,
+      message: expect.stringContaining(message),
+    })
   })
 }
 

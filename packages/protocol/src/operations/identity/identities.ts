@@ -4,7 +4,12 @@ import { array, optional, string } from '../../schema.js'
 import { done, get, post } from '../fields.js'
 import { identityFaults, issuer, subject } from './fields.js'
 
-const ofUsers = { tag: 'Users', callers: 'user', origin: 'extension' } as const
+const ofUsers = {
+  tag: 'Users',
+  callers: 'user',
+  scopes: ['tokens:issue'],
+  origin: 'extension',
+} as const
 const password = optional(
   string({ description: 'password of the user; needed with a user token', maxLength: 128 }),
 )

@@ -5,7 +5,13 @@ import { boolean, int32, intEnum, object, optional, string } from '../../schema.
 import { avatar, deviceGuid, done, id, nickName, post, username } from '../fields.js'
 import { issuer, subject, userFaults } from './fields.js'
 
-const ofBackends = { methods: post, tag: 'Tokens', callers: 'admin', origin: 'extension' } as const
+const ofBackends = {
+  methods: post,
+  tag: 'Tokens',
+  callers: 'admin',
+  scopes: ['tokens:issue'],
+  origin: 'extension',
+} as const
 
 /**
  * The user is named in exactly one way. Of two first calls for one subject one makes the user. The
