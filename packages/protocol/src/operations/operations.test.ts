@@ -120,7 +120,12 @@ describe('operations', () => {
       operations.filter(({ scopes }) => `${scopes}` === `${wanted}`).map(({ id }) => id)
     expect(withScopes('tokens:issue').toSorted()).toEqual([
       ...['token.id', 'token.issue', 'token.login', 'token.revoke', 'token.user'],
-      ...['user.identity.link', 'user.identity.list', 'user.identity.unlink', 'user.password.change'],
+      ...[
+        'user.identity.link',
+        'user.identity.list',
+        'user.identity.unlink',
+        'user.password.change',
+      ],
       ...['user.password.change_admin', 'user.register', 'user.register.anonymous'],
       ...['user.register.batch', 'user.register.push'],
     ])
