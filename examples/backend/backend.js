@@ -32,7 +32,12 @@ const routes = {
       name: other.name,
       userId: await userIdOf(other),
     }))
-    return json({ ...service, name, userId: await userIdOf(account), others: await Promise.all(others) })
+    return json({
+      ...service,
+      name,
+      userId: await userIdOf(account),
+      others: await Promise.all(others),
+    })
   },
 
   'POST /log-in'({ body }) {
@@ -45,8 +50,8 @@ const routes = {
   async 'POST /chat-token'({ headers, body }) {
     const account = callerOf(headers)
     if (!account) return { status: 401 }
-    const { device } = JSON.parse(body)
-    return { body: await issueToken(account, String(device)) }
+    const { deviceGuid } = JSON.parse(body)
+    return { body: await issueToken(account, deviceGuid) }
   },
 
   async 'POST /log-out-everywhere'({ headers }) {
@@ -113,7 +118,9 @@ function cookie(session) {
 function verified(headers, body) {
   if (WEBHOOK_SECRET === '') return null
   try {
-    return /** @type {any} */ (new Webhook(WEBHOOK_SECRET).verify(body, /** @type {any} */ (headers)))
+    return /** @type {any} */ (
+      new Webhook(WEBHOOK_SECRET).verify(body, /** @type {any} */ (headers))
+    )
   } catch {
     return null
   }

@@ -15,11 +15,11 @@ export const service = { url: HERMOD_URL, appId: HERMOD_APP }
 /**
  * Returns a token for an account. The first call makes its user.
  * @param {Account} account
- * @param {string} device names the installation: its next token ends the one before
+ * @param {string | null} deviceGuid of the client: its next token ends the one before
  * @returns {Promise<string>}
  */
-export async function issueToken(account, device) {
-  const { token } = await issue(account, { device_guid: device })
+export async function issueToken(account, deviceGuid) {
+  const { token } = await issue(account, deviceGuid === null ? {} : { device_guid: deviceGuid })
   return token
 }
 

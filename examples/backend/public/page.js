@@ -4,17 +4,12 @@ import { createClient } from '/client/index.js'
 const [form, main] = ['form', 'main'].map((name) => document.querySelector(name))
 const element = (selector) => document.querySelector(selector)
 
-/** Names this browser: the service ends the token that it had before. */
-localStorage.device ??= crypto.randomUUID()
-
 async function post(path, body = {}, signal = undefined) {
   return fetch(path, { method: 'POST', body: JSON.stringify(body), signal })
 }
 
-/** Returns a token; a page without a session shows the log-in. */
-async function token({ signal }) {
-  const answer = await post('/chat-token', { device: localStorage.device }, signal)
-  if (answer.status === 401) location.reload()
+async function token({ deviceGuid, signal }) {
+  const answer = await post('/chat-token', { deviceGuid }, signal)
   if (!answer.ok) throw new Error(`the backend answered ${answer.status}`)
   return answer.text()
 }
@@ -38,8 +33,11 @@ async function chat({ url, appId, name, userId, others: [other] }) {
   element('main button').onclick = async () => {
     await post('/log-out-everywhere')
     await client.logOut()
-    location.reload()
   }
+  // After a log-out everywhere, for example: without a session the page shows the log-in.
+  client.connection.subscribe(() => {
+    if (client.connection.getSnapshot().state === 'ended') location.reload()
+  })
   await client.connect()
   show()
 }

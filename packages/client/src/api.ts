@@ -70,6 +70,11 @@ export interface ClientOptions {
 export interface TokenRequest {
   /** True: the server has refused the token before, as expired or not valid. */
   readonly isRefused: boolean
+  /**
+   * The device of the session, for `device_guid` of `/token/issue` and of a login: a token of another
+   * device is refused. null: the session has no device.
+   */
+  readonly deviceGuid: string | null
   readonly signal: AbortSignal
 }
 

@@ -259,9 +259,11 @@ class LeaderRuntime implements Leader {
     const controller = new AbortController()
     const { signal } = controller
     this.#token = controller
+    const deviceGuid = this.#leader.deviceGuid ?? null
     let input: InputBody
     try {
-      input = { type: 'token', token: await this.#options.token({ isRefused, signal }) }
+      const token = await this.#options.token({ isRefused, deviceGuid, signal })
+      input = { type: 'token', token }
     } catch (error) {
       input = { type: 'tokenFailed', failure: tokenFailure(error) }
     }

@@ -66,12 +66,12 @@ async function logIn(name: string): Promise<{ readonly cookie: string }> {
 it('gives tokens to its own users alone', async () => {
   expect((await post('/log-in', { name: 'alice', password: 'wrong' })).status).toBe(403)
   expect((await post('/log-in', { name: 'carol', password: '' })).status).toBe(403)
-  expect((await post('/chat-token', { device: 'a' })).status).toBe(401)
-  expect((await post('/chat-token', { device: 'a' }, { cookie: 'session=x' })).status).toBe(401)
+  expect((await post('/chat-token', { deviceGuid: 'a' })).status).toBe(401)
+  expect((await post('/chat-token', { deviceGuid: 'a' }, { cookie: 'session=x' })).status).toBe(401)
   const alice = await logIn('alice')
   const [first, second] = [
-    await (await post('/chat-token', { device: 'a' }, alice)).text(),
-    await (await post('/chat-token', { device: 'a' }, alice)).text(),
+    await (await post('/chat-token', { deviceGuid: 'a' }, alice)).text(),
+    await (await post('/chat-token', { deviceGuid: 'a' }, alice)).text(),
   ]
   expect(await server.api.as(first).call('GET', '/user/profile')).toMatchObject({ code: 402 })
   const { data } = await server.api.as(second).succeed('GET', '/user/profile')
@@ -116,7 +116,8 @@ describe.runIf(executablePath !== null)('its pages', () => {
     await alice.getByText('bob: Hello Alice').waitFor()
 
     await other.getByText('Log out everywhere').click()
-    for (const page of [other, alice]) await page.getByLabel('Password').waitFor({ timeout: 10_000 })
+    for (const page of [other, alice])
+      await page.getByLabel('Password').waitFor({ timeout: 10_000 })
     await write(bob, 'Are you there?')
     await bob.getByText('bob: Are you there?').waitFor()
     const again = await open('alice')

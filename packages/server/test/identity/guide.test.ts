@@ -76,7 +76,9 @@ describe('the backends of the guide', () => {
   it('are four, and that in Node has at most 30 lines', () => {
     expect([...programs.keys()]).toEqual(backends.map(([name]) => name))
     const lines = (programs.get('backend.mjs') ?? '').split('\n')
-    expect(lines.filter((line) => !/^\s*($|\/\/|import )/.test(line)).length).toBeLessThanOrEqual(30)
+    expect(lines.filter((line) => !/^\s*($|\/\/|import )/.test(line)).length).toBeLessThanOrEqual(
+      30,
+    )
   })
 
   for (const [name, command] of backends) {
