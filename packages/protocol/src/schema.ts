@@ -43,6 +43,8 @@ export function int32({ blankIsAbsent, ...options }: IntegerRange = {}) {
 interface StringOptions extends SchemaNotes {
   readonly minLength?: number
   readonly maxLength?: number
+  /** The most bytes in UTF-8. */
+  readonly maxBytes?: number
   /** A regular expression with the flag `u`; requires `form`. */
   readonly pattern?: string
   /**
@@ -55,9 +57,10 @@ interface StringOptions extends SchemaNotes {
 }
 
 /** A string; lengths are in Unicode code points. */
-export function string({ form, ...options }: StringOptions = {}) {
+export function string({ form, maxBytes, ...options }: StringOptions = {}) {
   const words = form === undefined ? {} : { 'x-form': form }
-  return Type.String({ maxLength: 1024, ...options, ...words } as never)
+  const bytes = maxBytes === undefined ? {} : { 'x-max-bytes': maxBytes }
+  return Type.String({ maxLength: maxBytes ?? 1024, ...options, ...words, ...bytes } as never)
 }
 
 /**

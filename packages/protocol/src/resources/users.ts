@@ -6,6 +6,7 @@ import {
   boolean,
   int64,
   intEnum,
+  object,
   optional,
   type Static,
   string,
@@ -165,6 +166,14 @@ export const ExportedUser = resource('ExportedUser', 'A user as an import takes 
   private_info: text('private information, visible only to the user'),
   status: intEnum(meaningsOf(userStatus)),
   created_at: instant('creation time'),
+  is_bot: boolean({ description: 'true: a program' }),
+  identities: array(
+    object({ issuer: text('the system'), subject: text('the ID of the user there') }),
+    {
+      description: 'the user in other systems',
+    },
+  ),
+  has_password: boolean({ description: 'false: the user cannot log in with a password' }),
   password_hash: optional(
     text('PHC string or bcrypt; "" for a user without a password; absent unless requested'),
   ),

@@ -251,6 +251,15 @@ describe('a string', () => {
     )
   })
 
+  it('is counted in bytes where its maximum is in bytes', () => {
+    const few = string({ maxBytes: 6 })
+    for (const value of ['abcdef', '用用', 'éée', '😀ab'])
+      expect(decode(few, value)).toEqual(accepted(value))
+    for (const value of ['用用a', 'éééé', '😀abc'])
+      expect(decode(few, value)).toEqual(refused('x must have at most 6 bytes in UTF-8'))
+    expect(decode(few, 'abcdefg')).toEqual(refused('x must have at most 6 characters'))
+  })
+
   it('may be empty unless it must not', () => {
     expect(decode(string(), '')).toEqual(accepted(''))
     expect(decode(string({ minLength: 1 }), '')).toEqual(refused('x must not be empty'))

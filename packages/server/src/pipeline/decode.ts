@@ -19,6 +19,7 @@ export interface DecoderSchema {
   readonly maximum?: number
   readonly minLength?: number
   readonly maxLength?: number
+  readonly 'x-max-bytes'?: number
   readonly pattern?: string
   readonly 'x-form'?: string
   readonly items?: DecoderSchema
@@ -141,6 +142,7 @@ function compileBoolean(mode: Mode): Decode {
 function compileString(schema: DecoderSchema): Decode {
   const min = schema.minLength ?? 0
   const max = schema.maxLength ?? Number.POSITIVE_INFINITY
+  const maxBytes = schema['x-max-bytes']
   const pattern = schema.pattern === undefined ? null : new RegExp(schema.pattern, 'u')
   const allowed = schema.enum && new Set(schema.enum)
   return (value, path, violations) => {
@@ -158,6 +160,8 @@ function compileString(schema: DecoderSchema): Decode {
         path,
         min === 1 ? 'must not be empty' : `must have at least ${min} characters`,
       )
+    if (maxBytes !== undefined && Buffer.byteLength(value) > maxBytes)
+      return addViolation(violations, path, `must have at most ${maxBytes} bytes in UTF-8`)
     // PostgreSQL stores neither, and no text has a use for them.
     if (!value.isWellFormed()) return addViolation(violations, path, 'must be well-formed Unicode')
     if (value.includes('\0')) return addViolation(violations, path, 'must not contain U+0000')

@@ -93,7 +93,7 @@ describe.concurrent.each(anyBackend())('hermod user import and export on $name',
     const args = ['user', 'import', appId, '-', '--format', 'csv']
     const run = () => runHermod(args, commands.server.settings, 'username,password_hash\nalice,\n')
     const text =
-      '1 created, 0 there already, 0 updated, 0 failed; 1 of the created have no password and cannot log in\n'
+      '1 created, 0 there already, 0 updated, 0 failed; 1 of the created have no password\n'
     expect(await run()).toEqual({ code: 0, out: text, err: '' })
     expect((await run()).out).toBe('0 created, 1 there already, 0 updated, 0 failed\n')
   })
@@ -327,6 +327,83 @@ describe.concurrent.each(anyBackend())('hermod user import and export on $name',
     })
   })
 
+  test.each(['ndjson', 'csv'])(
+    'import links users of %s to the IDs that their own system gave them',
+    async (format) => {
+      const appId = await commands.newApp()
+      const file = (lines: readonly string[], name = 'linked') =>
+        commands.file(`${name}.${format}`, lines.join('\n'))
+      const lines =
+        format === 'csv'
+          ? ['username,issuer,subject', 'ann,app,4711', 'ben,app,4712', 'silent,,']
+          : [
+              '{"username":"ann","issuer":"app","subject":"4711"}',
+              '{"username":"ben","identities":[{"issuer":"app","subject":"4712"}]}',
+              '{"username":"silent","identities":[]}',
+            ]
+      const created = { ...nothing, created: 3, without_password: 3 }
+      expect(await commands.json(['import', appId, file(lines)])).toEqual(created)
+      const again = { ...nothing, exists: 3 }
+      expect(await commands.json(['import', appId, file(lines)])).toEqual(again)
+      const { out } = await commands.run(['export', appId])
+      const users = out
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+      expect(users.map(({ username, identities }: Json) => [username, identities])).toEqual([
+        ['ann', [{ issuer: 'app', subject: '4711' }]],
+        ['ben', [{ issuer: 'app', subject: '4712' }]],
+        ['silent', undefined],
+      ])
+    },
+  )
+
+  test('import refuses identities that are wrong, twice there, or of others', async () => {
+    const appId = await commands.newApp()
+    const identities = [{ issuer: 'app', subject: '1' }]
+    await commands.json([
+      'import',
+      appId,
+      commands.ndjson([{ username: 'ann', identities }, { username: 'ben' }]),
+    ])
+    const cases: [object, string][] = [
+      [{ username: 'x1', issuer: 'app' }, 'identities[0].subject is required'],
+      [{ username: 'x2', issuer: 'app', subject: 'ä'.repeat(128) }, 'must have at most 255 bytes'],
+      [{ username: 'x3', issuer: 'a\tb', subject: '1' }, 'without control characters'],
+      [{ username: 'x4', identities: 'app' }, 'identities that are no list'],
+      [
+        { username: 'x5', identities: [{ issuer: ['app'], subject: '1' }] },
+        'identities that are no list',
+      ],
+      [
+        {
+          username: 'x6',
+          issuer: 'app',
+          subject: '2',
+          identities: [{ issuer: 'app', subject: '2' }],
+        },
+        'identities must not have one twice',
+      ],
+      [{ username: 'x7', identities }, 'an identity is that of another user'],
+      [{ username: 'ben', issuer: 'app', subject: '3' }, 'link it with /user/identity/link'],
+      [{ username: 'ben', identities }, 'an identity is that of another user'],
+      [{ username: 'x8', issuer: 'app', subject: '4' }, ''],
+      [{ username: 'x9', issuer: 'app', subject: '4' }, 'an identity is that of another user'],
+    ]
+    const { out } = await commands.run([
+      'import',
+      appId,
+      commands.ndjson(cases.map(([user]) => user)),
+      '--json',
+    ])
+    const { failures, created } = JSON.parse(out.split('\n')[0] ?? '') as Json
+    expect(created).toBe(1)
+    const wrong = cases.flatMap(([, reason], index) =>
+      reason === '' ? [] : [[index + 1, expect.stringContaining(reason)]],
+    )
+    expect(failures.map(({ line, reason }: Json) => [line, reason])).toEqual(wrong)
+  })
+
   test('import makes many users in one command, and export writes them all', async () => {
     const appId = await commands.newApp()
     const users = Array.from({ length: manyUserCount }, (_, index) => ({
@@ -371,6 +448,14 @@ describe.concurrent.each(anyBackend())('hermod user import and export on $name',
       },
       { username: 'off', password, status: 1 },
       { username: 'silent' },
+      {
+        username: 'of_the_shop',
+        is_bot: true,
+        identities: [
+          { issuer: 'shop, "new"', subject: 'ann@shop' },
+          { issuer: 'app', subject: '4711' },
+        ],
+      },
     ]
 
     test.each(['ndjson', 'csv'])(
@@ -393,7 +478,7 @@ describe.concurrent.each(anyBackend())('hermod user import and export on $name',
         expect(
           await commands.json(['import', to, commands.file(`export.${format}`, text)]),
         ).toMatchObject({
-          created: 4,
+          created: 5,
           failed: 0,
         })
         const withoutIds = (exportText: string) =>
@@ -427,7 +512,11 @@ describe.concurrent.each(anyBackend())('hermod user import and export on $name',
       expect(rest.map(({ username, status }: Json) => [username, status])).toEqual([
         ['off', 1],
         ['silent', 0],
+        ['of_the_shop', 0],
       ])
+      expect(list.out).toMatch(/^\d+ +李雷 .* yes +no +- +normal$/m)
+      const { out } = await commands.run(['list', appId])
+      expect(out).toMatch(/of_the_shop .* no +yes +app 4711, shop, "new" ann@shop +normal$/m)
     })
   })
 

@@ -87,11 +87,11 @@ describe.each(testBackends())('tokens of a backend on $name', (backend) => {
     })
 
     it.each<[string, object, string]>([
-      ['no name', {}, 'user_id must be given'],
-      ['two names', { user_id: 1, name: 'alice' }, 'exactly one of them'],
+      ['no name', {}, 'user_id, name or issuer with subject must be given'],
+      ['two names', { user_id: 1, name: 'alice' }, 'and no other of them'],
       ['an issuer alone', { issuer: 'app' }, 'subject is required'],
       ['a subject alone', { subject: '1' }, 'issuer is required'],
-      ['a name beside a subject', { name: 'a', issuer: 'app', subject: '1' }, 'exactly one'],
+      ['a name beside a subject', { name: 'a', issuer: 'app', subject: '1' }, 'no other'],
       ['a user to make by ID', { user_id: 1, create: {} }, 'create must come with issuer'],
       ['an empty subject', { issuer: 'app', subject: '' }, 'subject must not be empty'],
       [

@@ -2,7 +2,7 @@ import { operation } from '../../operation.js'
 import { Identity } from '../../resources/identity.js'
 import { array, optional, string } from '../../schema.js'
 import { done, get, post } from '../fields.js'
-import { identityFaults, issuer, subject } from './fields.js'
+import { identity } from './fields.js'
 
 const ofUsers = {
   tag: 'Users',
@@ -37,9 +37,8 @@ export const linkIdentity = operation({
   summary: 'Links a subject of an issuer to the user.',
   description: 'With an Admin token; a user token would claim a subject that it does not prove.',
   callers: 'adminForUser',
-  body: { issuer, subject },
+  body: identity,
   data: done,
-  violationsOf: identityFaults,
   errors: ['user_already_bound', 'identity_limit_reached'],
 })
 
@@ -50,8 +49,7 @@ export const unlinkIdentity = operation({
   methods: post,
   path: '/user/identity/unlink',
   summary: 'Unlinks a subject of an issuer from the user.',
-  body: { issuer, subject, password },
+  body: { ...identity, password },
   data: done,
-  violationsOf: identityFaults,
   errors: ['identity_not_found', 'last_identity', 'password_incorrect'],
 })

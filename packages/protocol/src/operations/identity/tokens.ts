@@ -3,7 +3,7 @@ import { operation } from '../../operation.js'
 import { TokenRecord } from '../../resources/login.js'
 import { boolean, int32, intEnum, object, optional, string } from '../../schema.js'
 import { avatar, deviceGuid, done, id, nickName, post, username } from '../fields.js'
-import { issuer, subject, userFaults } from './fields.js'
+import { identity, userFaults } from './fields.js'
 
 const ofBackends = {
   methods: post,
@@ -28,8 +28,8 @@ export const issueToken = operation({
   body: {
     user_id: optional(id('user ID')),
     name: optional(username),
-    issuer: optional(issuer),
-    subject: optional(subject),
+    issuer: optional(identity.issuer),
+    subject: optional(identity.subject),
     device_guid: optional(deviceGuid),
     platform: optional(
       intEnum(meaningsOf(platform), { description: 'platform of the device; absent: unchanged' }),
@@ -85,8 +85,8 @@ export const revokeTokens = operation({
     'Connections end within a second. Assertions that were issued before are refused from then on.',
   body: {
     user_id: optional(id('user ID')),
-    issuer: optional(issuer),
-    subject: optional(subject),
+    issuer: optional(identity.issuer),
+    subject: optional(identity.subject),
     device_sn: optional(
       int32({
         description: 'device serial number; absent: all devices; "" is refused',

@@ -14,6 +14,7 @@ import {
   int64,
   intEnum,
   itemList,
+  list,
   optional,
   strictObject,
   string,
@@ -34,6 +35,7 @@ import {
   publicInfo,
   username,
 } from '../fields.js'
+import { identity } from '../identity/fields.js'
 
 const userProfile = {
   nick_name: optional(nickName),
@@ -82,7 +84,8 @@ export const importUsers = operation({
   description:
     'Safe to repeat: an existing user counts as a success. A password hash is bcrypt ($2a$, $2b$, $2y$), or scrypt or argon2 ' +
     'as a PHC string; the first login replaces it by one of the service. A user with neither password nor hash cannot log in until a ' +
-    'password is set.',
+    'password is set or your backend issues a token. An identity that another user has fails its entry, and so does one that an ' +
+    'existing user lacks: link it with /user/identity/link.',
   body: {
     app_id: appId,
     users: itemList(
@@ -97,6 +100,16 @@ export const importUsers = operation({
         ),
         ...userProfile,
         status: optional(intEnum(meaningsOf(userStatus))),
+        is_bot: optional(boolean({ description: 'true: a program, whose tokens may live a year' })),
+        identities: optional(
+          list(strictObject(identity), {
+            description: 'the user in other systems, at most 10',
+            maxItems: 10,
+          }),
+        ),
+        has_password: optional(
+          boolean({ description: 'ignored, so that an export can be imported' }),
+        ),
         created_at: optional(
           int64({ description: 'creation time, ms; absent or 0: now', minimum: 0 }),
         ),

@@ -54,8 +54,10 @@ export function operatorUserHandlers({
       exportUsers,
       async ({ app_id, cursor = '', limit, include_hashes: withHashes = false }) => {
         const { users, nextCursor } = await userImports.export(app_id, { cursor, limit })
-        const exported = users.map(({ password_hash, mobile, email, ...user }) => ({
+        const exported = users.map(({ password_hash, mobile, email, is_bot, ...user }) => ({
           ...user,
+          is_bot: is_bot === 1,
+          has_password: password_hash !== '',
           mobile: mobile ?? '',
           email: email ?? '',
           ...(withHashes ? { password_hash } : {}),
@@ -88,7 +90,10 @@ function toNewUser({
   password_hash,
   status,
   created_at,
+  is_bot: isBot,
+  identities,
   user_id: _,
+  has_password: __,
   ...profile
 }: ImportEntry): UserToImport {
   const createdAt = created_at === undefined ? undefined : Number(created_at)
@@ -98,6 +103,8 @@ function toNewUser({
     passwordHash: password_hash,
     status,
     createdAt,
+    isBot,
+    identities,
     profile: profile as Profile,
   }) as UserToImport
 }

@@ -30,7 +30,7 @@ const newline = 0x0a
 
 const exportColumns = Object.keys(ExportedUser.properties) as (keyof ExportedUser)[]
 /** Fields of a file; `user_id` is in exports and is ignored. */
-const columns = new Set<string>([...exportColumns, 'password'])
+const columns = new Set<string>([...exportColumns, 'password', 'issuer', 'subject'])
 
 /** Reasons never quote what was read: it may be a password. */
 export const readers: Readonly<Record<UserFormat, (input: Readable) => AsyncGenerator<FileEntry>>> =
@@ -54,10 +54,12 @@ function parseUser(text: string): { readonly user: UserRecord } | { readonly rea
     const user: unknown = JSON.parse(text)
     if (!isJsonObject(user)) return { reason: 'is no JSON object' }
     // Nested without end, one value would fail the call for all users of its batch.
-    const nested = Object.entries(user).find(([, value]) => isNested(value))
+    const nested = Object.entries(user).find(
+      ([name, value]) => name !== 'identities' && isNested(value),
+    )
     return nested
       ? { reason: `has an object or a list as ${columns.has(nested[0]) ? nested[0] : 'a field'}` }
-      : { user: withoutEmpty(user) }
+      : withIdentities(withoutEmpty(user))
   } catch {
     return { reason: 'is not valid JSON' }
   }
@@ -146,7 +148,38 @@ function csvUser(
     }
   }
   if (Object.values(row).some((value) => value.includes('\ufffd'))) return { reason: notUtf8 }
-  return { user: withoutEmpty(row) }
+  return withIdentities(withoutEmpty(row))
+}
+
+/**
+ * Makes one list of the identities of a user: those in `identities`, which is JSON in a cell, and
+ * the one in `issuer` and `subject`.
+ */
+function withIdentities({
+  issuer,
+  subject,
+  identities = [],
+  ...user
+}: UserRecord): { readonly user: UserRecord } | { readonly reason: string } {
+  const listed: unknown = typeof identities === 'string' ? parsed(identities) : identities
+  if (!Array.isArray(listed) || !listed.every(isFlatObject))
+    return { reason: 'has identities that are no list of objects with issuer and subject' }
+  const own = issuer === undefined && subject === undefined ? [] : [{ issuer, subject }]
+  const all = [...listed, ...own]
+  return { user: all.length === 0 ? user : { ...user, identities: all } }
+}
+
+function isFlatObject(value: unknown): boolean {
+  return isJsonObject(value) && !Object.values(value).some(isNested)
+}
+
+/** @returns undefined for a text that is no JSON */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 /** @throws CommandFailure when the header does not name the columns */
@@ -164,11 +197,17 @@ function requireColumns(header: readonly string[]): string[] {
   return names
 }
 
-/** An empty value counts as absent, as in a CSV cell. */
+/** An empty value counts as absent, as in a CSV cell, and so does an empty list. */
 function withoutEmpty(user: UserRecord): UserRecord {
   return Object.fromEntries(
-    Object.entries(user).filter(([, value]) => value !== '' && value !== null),
+    Object.entries(user).filter(
+      ([, value]) => value !== '' && value !== null && !isEmptyList(value),
+    ),
   )
+}
+
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0
 }
 
 interface RowWriter {
@@ -183,12 +222,17 @@ export const writers: Readonly<Record<UserFormat, RowWriter>> = {
   },
   csv: {
     header: (hashes) => csvLine(exported(hashes)),
-    line: (user, hashes) => csvLine(exported(hashes).map((name) => String(user[name] ?? ''))),
+    line: (user, hashes) => csvLine(exported(hashes).map((name) => cellOf(user[name]))),
   },
 }
 
 function exported(hashes: boolean): readonly (keyof ExportedUser)[] {
   return hashes ? exportColumns : exportColumns.filter((name) => name !== 'password_hash')
+}
+
+function cellOf(value: ExportedUser[keyof ExportedUser]): string {
+  if (!Array.isArray(value)) return String(value ?? '')
+  return value.length === 0 ? '' : JSON.stringify(value)
 }
 
 function csvLine(cells: readonly string[]): string {

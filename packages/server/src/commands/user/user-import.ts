@@ -74,7 +74,8 @@ export function addUserImportCommand(user: Command, context: CommandContext): vo
 
 const help = `
 Fields: username; password or password_hash (bcrypt, or scrypt or argon2 as a PHC string); nick_name, avatar, description,
-mobile, email, public_info, private_info, status (0 normal, 1 disabled), created_at (ms).`
+mobile, email, public_info, private_info, status (0 normal, 1 disabled), created_at (ms), is_bot;
+issuer and subject, the ID of the user in your own system, or a list of several in identities.`
 
 function formatOf(file: string): UserFormat {
   return extname(file).toLowerCase() === '.csv' ? 'csv' : 'ndjson'
@@ -207,7 +208,7 @@ class ImportRun {
     const summary = `${created} created, ${exists} there already, ${updated} updated, ${failed} failed`
     return this.#withoutPassword === 0
       ? summary
-      : `${summary}; ${this.#withoutPassword} of the created have no password and cannot log in`
+      : `${summary}; ${this.#withoutPassword} of the created have no password`
   }
 
   /** @throws CommandFailure when a line failed */

@@ -151,13 +151,15 @@ async function passwordOf({ dependencies }: CommandContext): Promise<string> {
   return password
 }
 
-function withStatus(user: OperatorUser): OutputRow {
+function withStatus(user: Pick<OperatorUser, 'status'>): OutputRow {
   return { ...user, status: statusWords[user.status] ?? user.status }
 }
 
 function briefUser(user: ExportedUser): OutputRow {
-  const { user_id, username, nick_name, status, created_at } = user
-  return withStatus({ user_id, username, nick_name, created_at, status } as OperatorUser)
+  const { user_id, username, nick_name, created_at, is_bot: bot, has_password: password } = user
+  const { status } = withStatus(user)
+  const identities = user.identities.map(({ issuer, subject }) => `${issuer} ${subject}`).join(', ')
+  return { user_id, username, nick_name, created_at, password, bot, identities, status }
 }
 
 function which(input: string): Which {

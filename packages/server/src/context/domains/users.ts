@@ -158,6 +158,7 @@ export function createUsers(
       database,
       store: new UserImportStore(),
       users: stores.users,
+      identities: stores.identities,
       counts: stores.userCounts,
       apps,
       outbox,

@@ -1,5 +1,5 @@
 import { AppError, type Int64 } from '@hermod/protocol'
-import type { Database, Tx } from '../../../db/database.js'
+import type { Database, Queryable, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { IdGenerator } from '../../../lib/ids/ids.js'
 import type { Outbox } from '../../../outbox/outbox.js'
@@ -7,16 +7,18 @@ import type { App } from '../../apps/app-model.js'
 import type { AppService } from '../../apps/app-service.js'
 import { type ItemOutcome, valuesOf } from '../../item-outcome.js'
 import type { PasswordHasher } from '../../login/password-hasher.js'
+import { actorEvent } from '@hermod/protocol/events'
 import { countInPage, type PageRequest, readIdCursor, writeCursor } from '../../paging.js'
 import { countNewUsers } from '../registration/new-users.js'
 import type { UserCountStore } from '../registration/user-count-store.js'
 import { userRoom } from '../registration/user-room.js'
 import { systemUserId } from '../system-user.js'
-import { profileEvent, usernameKey } from '../user-model.js'
+import { profileEvent, type UserKey, usernameKey } from '../user-model.js'
 import type { UserStore } from '../user-store.js'
 import {
   createPassword,
   type ImportedAs,
+  type ImportedIdentity,
   requireGoodEntry,
   TakenNames,
   type UserToImport,
@@ -32,6 +34,7 @@ interface UserImportServiceOptions {
   readonly database: Database
   readonly store: UserImportStore
   readonly users: UserStore
+  readonly identities: ImportedIdentities
   readonly counts: UserCountStore
   readonly apps: AppService
   readonly outbox: Outbox
@@ -40,6 +43,24 @@ interface UserImportServiceOptions {
   readonly clock: Clock
   readonly passwordMinLength: number
 }
+
+/** A user in another system. */
+interface IdentityRow extends ImportedIdentity, UserKey {
+  readonly linkedAt: number
+}
+
+/** The identities of users. */
+interface ImportedIdentities {
+  findMany(
+    db: Queryable,
+    subjects: readonly (ImportedIdentity & { readonly appId: string })[],
+  ): Promise<IdentityRow[]>
+  listOfUsers(db: Queryable, appId: string, userIds: readonly Int64[]): Promise<IdentityRow[]>
+  insertMany(tx: Tx, identities: readonly IdentityRow[]): Promise<void>
+}
+
+/** A user as exported, with the identities. */
+type ExportedEntry = ExportedRow & { readonly identities: ImportedIdentity[] }
 
 const maxPageSize = 500
 const maxAttempts = 5
@@ -72,7 +93,7 @@ export class UserImportService {
    * Stores the new users in one transaction.
    * @param update changes the profiles of existing users
    * @returns the users after the import; invalid_parameter, mobile_taken, email_taken,
-   * user_limit_reached, unavailable
+   * user_already_bound, user_exists, user_limit_reached, unavailable
    * @throws AppError app_not_found
    */
   async import(
@@ -89,7 +110,8 @@ export class UserImportService {
       const isStored = await database.transactionUnlessTaken(async (tx) => {
         outcomes = await this.#store(tx, app, { entries, userIds, update })
       })
-      // Otherwise a concurrent call took an address after the lookup; the next lookup sees it.
+      // Otherwise a concurrent call took an address or a subject after the lookup; the next lookup
+      // sees it.
       if (isStored) return outcomes
     }
     throw changedMeanwhile()
@@ -104,12 +126,16 @@ export class UserImportService {
   async export(
     appId: string,
     page: PageRequest,
-  ): Promise<{ users: readonly ExportedRow[]; nextCursor: string }> {
-    const { database, store, apps } = this.options
+  ): Promise<{ users: readonly ExportedEntry[]; nextCursor: string }> {
+    const { database, store, identities, apps } = this.options
     await apps.get(appId)
     const after = readIdCursor(page.cursor) ?? 0
     const limit = Math.min(page.limit ?? maxPageSize, maxPageSize)
-    const found = await database.read((db) => store.list(db, appId, { after, limit }))
+    const found = await database.read(async (db) => {
+      const rows = await store.list(db, appId, { after, limit })
+      const userIds = rows.map(({ user_id }) => user_id)
+      return withIdentities(rows, await identities.listOfUsers(db, appId, userIds))
+    })
     const users = found.slice(0, countInPage(found, longTextsOf))
     const isLast = found.length < limit && users.length === found.length
     const last = isLast ? undefined : users.at(-1)
@@ -153,11 +179,11 @@ export class UserImportService {
     app: App,
     { entries, userIds, update }: ImportBatch,
   ): Promise<ItemOutcome<ImportedAs>[]> {
-    const { store, users, counts, clock } = this.options
+    const { users, counts, clock } = this.options
     const { appId } = app
     const { lastBroadcastId: seen } = await counts.find(tx, appId)
     let room = await userRoom(tx, app, this.options)
-    const names = new TakenNames(await store.findOwners(tx, appId, valuesOf(entries)))
+    const names = await this.#taken(tx, appId, valuesOf(entries))
     const outcomes = entries.map((entry, index) => {
       if (entry instanceof AppError) return entry
       const plan = planned(entry, {
@@ -180,13 +206,18 @@ export class UserImportService {
     // Sorted by name, so that concurrent imports of the same users do not deadlock.
     fresh.sort((a, b) => (usernameKey(a.username) < usernameKey(b.username) ? -1 : 1))
     const stored = await users.insertMany(tx, fresh)
+    await this.#link(
+      tx,
+      appId,
+      plans.filter(({ result, userId }) => result === 'created' && stored.has(userId)),
+    )
     for (const { user_id, avatar } of fresh)
       if (avatar !== '' && stored.has(user_id)) this.#recordAvatar(tx, appId, user_id, avatar)
     // Entries with names that a concurrent call took, and entries of the same name in this call.
     const ours = new Set(userIds)
     const isOutdated = ({ userId }: PlannedImport) => ours.has(userId) && !stored.has(userId)
     const outdated = plans.filter(isOutdated).map(({ user }) => user)
-    const winners = new TakenNames(await store.findOwners(tx, appId, outdated))
+    const winners = await this.#taken(tx, appId, outdated)
     const missed = await this.#updateProfiles(
       tx,
       appId,
@@ -198,6 +229,40 @@ export class UserImportService {
       if (isOutdated(plan)) return replanned(plan.user, winners)
       return missed.has(plan) ? changedMeanwhile() : { result: plan.result, userId: plan.userId }
     })
+  }
+
+  async #taken(
+    db: Queryable,
+    appId: string,
+    entries: readonly UserToImport[],
+  ): Promise<TakenNames> {
+    const { store, identities } = this.options
+    const subjects = entries.flatMap((entry) => entry.identities ?? [])
+    return new TakenNames(
+      await store.findOwners(db, appId, entries),
+      await identities.findMany(
+        db,
+        subjects.map((subject) => ({ ...subject, appId })),
+      ),
+    )
+  }
+
+  /** Links the identities of new users. */
+  async #link(tx: Tx, appId: string, plans: readonly PlannedImport[]): Promise<void> {
+    const { identities, outbox, clock } = this.options
+    const rows = plans.flatMap(({ userId, user }) =>
+      (user.identities ?? []).map((identity) => ({
+        ...identity,
+        appId,
+        userId,
+        linkedAt: clock.now(),
+      })),
+    )
+    await identities.insertMany(tx, rows)
+    for (const { issuer, subject, userId } of rows) {
+      const about = { appId, actorId: systemUserId, userIds: [userId] }
+      outbox.append(tx, actorEvent('user.identity_linked', about, { issuer, subject }))
+    }
   }
 
   /** Records the reference to an avatar file, which keeps the file (rule J6). */
@@ -257,6 +322,8 @@ function planned(
   { names, newId, update, hasRoom }: Circumstances,
 ): ItemOutcome<PlannedImport> {
   const existing = names.ownerOf(user.username)
+  const foreign = names.identityConflict(user, existing)
+  if (foreign) return foreign
   if (existing !== undefined && !update) return { result: 'exists', user, userId: existing }
   const refusal =
     names.conflict(user.profile, existing) ??
@@ -270,6 +337,8 @@ function planned(
 /** Plans an entry again after a concurrent call took its names. */
 function replanned(user: UserToImport, winners: TakenNames): ItemOutcome<ImportedAs> {
   const userId = winners.ownerOf(user.username)
+  const foreign = winners.identityConflict(user, userId)
+  if (foreign) return foreign
   if (userId !== undefined) return { result: 'exists', userId }
   return winners.conflict(user.profile) ?? changedMeanwhile()
 }
@@ -285,6 +354,20 @@ function changedMeanwhile(): AppError {
   return new AppError('unavailable', 'the user was changed at the same time; repeat the import')
 }
 
-function longTextsOf({ description, public_info, private_info }: ExportedRow): readonly string[] {
-  return [description, public_info, private_info]
+function withIdentities(
+  rows: readonly ExportedRow[],
+  identities: readonly IdentityRow[],
+): ExportedEntry[] {
+  const byUser = new Map<Int64, ImportedIdentity[]>(rows.map(({ user_id }) => [user_id, []]))
+  for (const { userId, issuer, subject } of identities)
+    byUser.get(userId)?.push({ issuer, subject })
+  return rows.map((row) => ({ ...row, identities: byUser.get(row.user_id) ?? [] }))
+}
+
+function longTextsOf(user: ExportedEntry): readonly string[] {
+  const { description, public_info, private_info, identities } = user
+  return [
+    ...[description, public_info, private_info],
+    ...identities.flatMap(({ issuer, subject }) => [issuer, subject]),
+  ]
 }

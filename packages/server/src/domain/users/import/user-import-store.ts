@@ -11,10 +11,14 @@ type ProfileColumns = Omit<Profile, 'mobile' | 'email'> &
   Partial<Pick<Schema['users'], 'mobile' | 'mobile_key' | 'email' | 'email_key'>>
 type NamedUser = Pick<UserToImport, 'username' | 'profile'>
 
-const exportedColumns = Object.keys(ExportedUser.properties) as (keyof ExportedUser)[]
+type ExportedColumn = Exclude<keyof ExportedUser, 'identities' | 'has_password'>
+
+const exportedColumns = Object.keys(ExportedUser.properties).filter(
+  (name) => name !== 'identities' && name !== 'has_password',
+) as ExportedColumn[]
 
 /** A user as exported. */
-export type ExportedRow = Readonly<Pick<Selectable<Schema['users']>, keyof ExportedUser>>
+export type ExportedRow = Readonly<Pick<Selectable<Schema['users']>, ExportedColumn>>
 
 type OwnerRow = Omit<NameOwner, 'userId'> & { readonly user_id: Int64 | null }
 
@@ -79,9 +83,10 @@ function ownersOf(appId: string, field: string, values: readonly string[]): RawB
 export function importedRow(
   appId: string,
   userId: Int64,
-  { username, passwordHash = '', profile, status = userStatus.normal, createdAt = 0 }: UserToImport,
+  user: UserToImport,
   at: number,
 ): Insertable<Schema['users']> {
+  const { username, passwordHash = '', profile, createdAt = 0, isBot = false } = user
   return {
     ...emptyUser,
     ...profileColumns(profile),
@@ -90,8 +95,9 @@ export function importedRow(
     username,
     username_key: usernameKey(username),
     password_hash: passwordHash,
-    status,
+    status: user.status ?? userStatus.normal,
     created_at: createdAt === 0 ? at : createdAt,
+    is_bot: isBot ? 1 : 0,
   }
 }
 

@@ -91,10 +91,9 @@ export class UserMaker {
     const { userId, nickName: nick_name = '', avatar = '', isBot, seen } = user
     for (const username of this.#usernames(user))
       for (const email of emailsOf(user)) {
-        const named = { username, profile: { nick_name, avatar, email } }
+        const named = { username, profile: { nick_name, avatar, email }, isBot }
         const row = {
           ...importedRow(appId, userId, named, clock.now()),
-          is_bot: isBot ? 1 : 0,
           broadcasts_after: seen,
         }
         if ((await users.insertMany(tx, [row])).has(userId)) return
