@@ -14,7 +14,7 @@ const pairs = operations.flatMap(({ methods, path, origin }) =>
 const keywordsByType: Record<string, readonly string[]> = {
   integer: ['format', 'enum', 'minimum', 'maximum', 'x-blank-is-absent'],
   number: ['format', 'minimum', 'maximum'],
-  string: ['enum', 'minLength', 'maxLength', 'pattern', 'x-form'],
+  string: ['enum', 'minLength', 'maxLength', 'x-max-bytes', 'pattern', 'x-form'],
   boolean: [],
   array: ['items', 'minItems', 'maxItems', 'x-item-list', 'x-look-up'],
   object: ['properties', 'required', 'additionalProperties'],

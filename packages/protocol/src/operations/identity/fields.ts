@@ -32,8 +32,6 @@ export function userFaults(
     faults.push(`${issuer === undefined ? 'issuer' : 'subject'} is required`)
   const given = [...names.map((name) => params[name]), issuer ?? subject]
   if (given.filter((value) => value !== undefined).length !== 1)
-    faults.push(
-      `${names.join(', ')} or issuer with subject must be given, and no other of them`,
-    )
+    faults.push(`${names.join(', ')} or issuer with subject must be given, and no other of them`)
   return faults
 }
