@@ -9,6 +9,7 @@ import {
   waitFor,
 } from '@hermod/testkit'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type PersonalColumn, personalData } from '../../dist/db/personal-data.js'
 import { answerCode, expectCode } from '../support/answer-codes.js'
 import type { SqlRow } from '../support/database/sql.js'
 import {
@@ -31,88 +32,17 @@ import {
 
 const password = 'correct horse'
 
-/**
- * What becomes of the rows of every table that name a deleted user. A new table gets a line here;
- * one that holds anything personal also a place in `fill`.
- */
-const fate: Readonly<Record<string, 'erased' | 'emptied' | 'kept' | 'ends' | 'names nobody'>> = {
-  admin_tokens: 'names nobody',
-  apps: 'names nobody',
-  contact_requests: 'erased',
-  contacts: 'erased',
-  conversations: 'kept',
-  database_identity: 'names nobody',
-  devices: 'erased',
-  event_consumers: 'names nobody',
-  // Without their texts, for three days.
-  outbox: 'ends',
-  outbox_heads: 'names nobody',
-  outbox_positions: 'names nobody',
-  // With the name that the uploader gave: they belong to the conversations that they were sent to.
-  files: 'kept',
-  file_references: 'kept',
-  file_usage: 'names nobody',
-  // With the sender of the recalled message, as the message itself.
-  file_withdrawals: 'kept',
-  // With the texts of the user: they are the group's.
-  group_announcements: 'kept',
-  group_join_requests: 'erased',
-  group_blocks: 'erased',
-  group_files: 'kept',
-  group_invitation_counts: 'erased',
-  // Those that the user sent, too.
-  group_invitations: 'erased',
-  group_members: 'erased',
-  group_mute_gaps: 'erased',
-  group_removals: 'erased',
-  groups: 'kept',
-  id_slots: 'names nobody',
-  // The ID, for three days after the texts of the events were erased.
-  jobs: 'ends',
-  key_checks: 'names nobody',
-  kysely_migration: 'names nobody',
-  kysely_migration_lock: 'names nobody',
-  leases: 'names nobody',
-  login_networks: 'erased',
-  // Without texts.
-  message_changes: 'kept',
-  messages: 'kept',
-  operator_tokens: 'names nobody',
-  own_notifications: 'kept',
-  // Those of the user; that others pinned the conversation is theirs.
-  pinned_conversations: 'erased',
-  push_aliases: 'erased',
-  push_bindings: 'erased',
-  push_certificates: 'names nobody',
-  push_deliveries: 'erased',
-  push_tags: 'erased',
-  push_task_counts: 'names nobody',
-  // Whom the push was for, for as long as tasks are kept.
-  push_tasks: 'ends',
-  receipt_requests: 'kept',
-  // Of direct conversations, whose other parties see what was read; all others are erased.
-  readers: 'kept',
-  recalled_messages: 'kept',
-  sent_transactions: 'ends',
-  silent_push_bindings: 'erased',
-  user_badges: 'erased',
-  // Kinds and IDs of what the user had to read again.
-  user_changes: 'ends',
-  user_counts: 'names nobody',
-  user_identities: 'erased',
-  user_settings: 'erased',
-  // Revoked, so that their holders hear why they stopped working.
-  user_tokens: 'ends',
-  users: 'emptied',
-  // The last requests, with answers of the receivers.
-  webhook_attempts: 'names nobody',
-  webhook_endpoints: 'names nobody',
-  // Without their texts, until they are delivered.
-  webhook_events: 'ends',
-}
-const erasedTables = Object.keys(fate).filter((table) => fate[table] === 'erased')
-/** The columns of the erased tables that say whose a row is. */
-const ownerColumns = ['user_id', 'peer_id', 'applicant_id', 'invitee_id', 'inviter_id'] as const
+const tablesOfData: [string, Record<string, PersonalColumn>][] = Object.entries(personalData)
+/** Every column, with its table. */
+const columns = tablesOfData.flatMap(([table, entries]) =>
+  Object.entries(entries).map(([column, entry]) => ({ table, column, ...entry })),
+)
+/** The columns that name the user of a row that is deleted. */
+const owners = columns.filter(({ isOwner, left }) => isOwner && left === undefined)
+/** The tables whose rows are deleted at once; those of user_changes are deleted with the texts. */
+const erasedTables = [...new Set(owners.map(({ table }) => table))].filter(
+  (table) => table !== 'user_changes',
+)
 
 describe.each(anyBackend())('deletion of a user on $name', (backend) => {
   const server = ownServer(backend)
@@ -140,18 +70,21 @@ describe.each(anyBackend())('deletion of a user on $name', (backend) => {
     return rows.map(({ name }) => String(name)).sort()
   }
 
-  /** The tables with a row that says this anywhere. */
-  async function tablesThatSay(text: string): Promise<string[]> {
-    const found: string[] = []
+  /** The columns with a value that says this anywhere, as `table.column`. */
+  async function columnsThatSay(text: string): Promise<string[]> {
+    const found = new Set<string>()
     for (const table of await tables())
-      if ((await query(`select * from ${table}`)).some((row) => JSON.stringify(row).includes(text)))
-        found.push(table)
-    return found
+      for (const row of await query(`select * from ${table}`))
+        for (const [column, value] of Object.entries(row))
+          if (JSON.stringify(value)?.includes(text)) found.add(`${table}.${column}`)
+    return [...found].sort()
   }
 
+  /** The rows of a table that name the user as an owner. */
   async function rowsOf(table: string, userId: number): Promise<SqlRow[]> {
+    const names = owners.filter((owner) => owner.table === table)
     return (await query(`select * from ${table}`)).filter((row) =>
-      ownerColumns.some((column) => row[column] === userId),
+      names.some(({ column }) => row[column] === userId),
     )
   }
 
@@ -264,8 +197,9 @@ describe.each(anyBackend())('deletion of a user on $name', (backend) => {
         from outbox where kind not like 'message.%'`)
   }
 
-  it('has a fate for the rows of every table', async () => {
-    expect(await tables()).toEqual(Object.keys(fate).sort())
+  it('knows the personal data of every table', async () => {
+    const ofService = (await tables()).filter((table) => !table.startsWith('kysely_'))
+    expect(ofService).toEqual(Object.keys(personalData).sort())
   })
 
   it('leaves nothing but the ID and what belongs to others', async () => {
@@ -276,14 +210,14 @@ describe.each(anyBackend())('deletion of a user on $name', (backend) => {
       erasedTables.map(async (table) => [table, (await rowsOf(table, alice.id)).length > 0]),
     )
     expect(before).toEqual(erasedTables.map((table) => [table, true]))
-    expect(await tablesThatSay(marker)).toEqual(
+    expect(await columnsThatSay(marker)).toEqual(
       expect.arrayContaining([
-        'contacts',
-        'outbox',
-        'group_members',
-        'group_join_requests',
-        'users',
-        'messages',
+        'contacts.alias',
+        'group_join_requests.reason',
+        'group_members.display_name',
+        'messages.content',
+        'outbox.payload',
+        'users.nick_name',
       ]),
     )
     expect(await remove(alice.api)).toMatchObject({ status: 200, code: 200, data: true })
@@ -292,13 +226,21 @@ describe.each(anyBackend())('deletion of a user on $name', (backend) => {
       expect([table, await rowsOf(table, alice.id)]).toEqual([table, []])
     await textsAreErased()
     expect(await rowsOf('user_changes', alice.id)).toEqual([])
-    expect(await tablesThatSay(marker)).toEqual([
-      'group_announcements',
-      'group_files',
-      'messages',
-      'outbox',
-      'webhook_events',
-    ])
+    // The user's own words, which stay with those to whom they were said.
+    const words = [
+      'group_announcements.content',
+      'group_announcements.title',
+      'group_files.name',
+      'group_files.url',
+      'messages.content',
+      'outbox.payload',
+      'webhook_events.payload',
+    ]
+    expect(await columnsThatSay(marker)).toEqual(words)
+    const left = columns.filter(({ left, reason }) => left ?? reason)
+    expect(left.map(({ table, column }) => `${table}.${column}`)).toEqual(
+      expect.arrayContaining(words),
+    )
     for (const table of ['outbox', 'webhook_events']) {
       const said = await query(
         `select distinct kind from ${table} where payload like '%${marker}%' order by kind`,
@@ -309,14 +251,11 @@ describe.each(anyBackend())('deletion of a user on $name', (backend) => {
       ])
     }
     await query('delete from webhook_events')
-    for (const [table, end] of Object.entries(fate)) {
-      if (end !== 'names nobody') continue
-      const rows = await query(`select * from ${table}`)
-      expect([table, rows.filter((row) => Object.values(row).includes(alice.id))]).toEqual([
-        table,
-        [],
-      ])
-    }
+    for (const [table, entries] of tablesOfData)
+      for (const row of await query(`select * from ${table}`))
+        for (const [column, { erase }] of Object.entries(entries))
+          if (erase === 'none')
+            expect([table, column, String(row[column])]).not.toContain(String(alice.id))
     const [row = {}] = await query(`select * from users where user_id = ${alice.id}`)
     const { app_id, user_id, deleted_at, ...rest } = row
     expect([app_id, user_id]).toEqual([server.appId, alice.id])
@@ -324,6 +263,9 @@ describe.each(anyBackend())('deletion of a user on $name', (backend) => {
     expect(
       Object.entries(rest).filter(([, value]) => value !== '' && value !== null && value !== 0),
     ).toEqual([])
+    const emptied = columns.filter(({ erase }) => erase === 'anonymise')
+    expect([...new Set(emptied.map(({ table }) => table))]).toEqual(['users'])
+    expect(emptied.map(({ column }) => column).sort()).toEqual(Object.keys(rest).sort())
     expect(await integrityFaults(server)).toEqual([])
   })
 

@@ -1,16 +1,17 @@
-import { type Int64, userStatus } from '@hermod/protocol'
+import type { Int64 } from '@hermod/protocol'
 import { camelCase, camelCaseText, columnsOf, convert, type TableRow } from '../../db/columns.js'
 import type { Database, Queryable, Tx } from '../../db/database.js'
 import type { BulkSelect, BulkUpdate } from '../../db/dialect/dialect.js'
 import { type Insertable, sql, type Updateable } from '../../db/kysely.js'
 import { lockInOrder, lockKeyShareInOrder } from '../../db/locking.js'
+import { emptyUser } from '../../db/personal-data.js'
 import { type Schema, usersTable } from '../../db/schema.js'
 import { compare } from '../../lib/compare.js'
 import type { Invalidates } from '../../lib/invalidated-cache.js'
 import {
   emailKey,
-  mobileKey,
   type ListedUser,
+  mobileKey,
   type User,
   type UserKey,
   type UserState,
@@ -324,10 +325,6 @@ export class UserStore {
       .updateTable('users')
       .set({
         ...emptyUser,
-        username: '',
-        username_key: null,
-        password_hash: '',
-        created_at: 0,
         deleted_at: at,
       })
       .where('app_id', '=', appId)
@@ -417,27 +414,6 @@ export class UserStore {
 /** Grows with every change, even within one millisecond. */
 function laterThanBefore(at: number) {
   return sql<number>`case when devices_changed_at < ${at} then ${at} else devices_changed_at + 1 end`
-}
-
-/** Values of a user before any field is set, and after erasure. */
-export const emptyUser = {
-  status: userStatus.normal,
-  nick_name: '',
-  avatar: '',
-  description: '',
-  public_info: '',
-  private_info: '',
-  mobile: null,
-  mobile_key: null,
-  email: null,
-  email_key: null,
-  last_device_sn: 0,
-  devices_changed_at: 0,
-  credential_epoch: 0,
-  broadcasts_after: 0,
-  is_bot: 0,
-  assertions_after: 0,
-  deleted_at: null,
 }
 
 /**

@@ -28,7 +28,7 @@ interface DeletionServiceOptions {
     closeBroadcasts(tx: Tx, user: UserKey): Promise<void>
   }
   readonly ownership: OwnershipTransfer
-  /** Every store with rows of a user, in lock order. */
+  /** Every store that erases rows of a user, in lock order. */
   readonly personal: readonly UserRows[]
   readonly users: UserStore
   readonly counts: UserCountStore
@@ -82,8 +82,7 @@ export class DeletionService {
     await ownership.withdraw(tx, key, actorId)
     await tokens.revokeOfUsers(tx, { appId, userIds: [userId], at: clock.now() })
     await contactRemovals.order(tx, key)
-    for (const store of personal) await store.eraseUser(tx, key)
-    await users.eraseUser(tx, key, clock.now())
+    for (const store of personal) await store.eraseUser(tx, key, clock.now())
     await textErasures.order(tx, key)
     // In the order of broadcasts: the count first, then the sender's broadcasts.
     await counts.add(tx, appId, -1)

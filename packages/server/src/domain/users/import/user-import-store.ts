@@ -1,10 +1,11 @@
 import { ExportedUser, type Int64, userStatus } from '@hermod/protocol'
 import type { Queryable } from '../../../db/database.js'
 import { type Insertable, type RawBuilder, type Selectable, sql } from '../../../db/kysely.js'
+import { emptyUser } from '../../../db/personal-data.js'
 import type { Schema } from '../../../db/schema.js'
 import { paddedForPlanCache } from '../../../lib/chunks.js'
 import { emailKey, mobileKey, usernameKey } from '../user-model.js'
-import { addressColumns, emptyUser } from '../user-store.js'
+import { addressColumns } from '../user-store.js'
 import type { NameOwner, Profile, UserToImport } from './user-import-model.js'
 
 type ProfileColumns = Omit<Profile, 'mobile' | 'email'> &
