@@ -111,7 +111,7 @@ export const userEvents = {
   /** The user is known in another system; also from its first token on. */
   'user.identity_linked': event({
     ...ofIdentity,
-    causedBy: ['token.issue', 'user.identity.link'],
+    causedBy: ['operator.user.import', 'token.issue', 'user.identity.link'],
   }),
   /** Not when the user is deleted. */
   'user.identity_unlinked': event({ ...ofIdentity, causedBy: ['user.identity.unlink'] }),

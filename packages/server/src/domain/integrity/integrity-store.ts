@@ -117,6 +117,13 @@ export const integrityChecks: readonly IntegrityCheck[] = [
       from user_tokens t left join users u on u.app_id = t.app_id and u.user_id = t.user_id where u.user_id is null`,
   },
   {
+    name: 'identity_owner',
+    count: sql`select count(*) as count from user_identities`,
+    faults: sql`select i.app_id, '' || i.user_id as subject, 'an identity without a user' as detail
+      from user_identities i left join users u on u.app_id = i.app_id and u.user_id = i.user_id and u.deleted_at is null
+      where u.user_id is null`,
+  },
+  {
     name: 'badge_owner',
     count: sql`select count(*) as count from user_badges`,
     faults: sql`select u.app_id, '' || u.user_id as subject, 'a user without a badge' as detail

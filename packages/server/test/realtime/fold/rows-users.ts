@@ -26,6 +26,8 @@ const withTags = async (cast: Cast) => {
   return tags
 }
 
+const newIdentity = () => ({ issuer: 'fold', subject: newName() })
+
 const login = (name: string) => (cast: Cast) => ({
   [name]: name === 'user_id' ? cast.actor : cast.phone.username,
   password: sharedPassword,
@@ -89,6 +91,33 @@ export const userRows: readonly Row[] = [
       return { user_id: cast.actor, password: sharedPassword, device_guid: guid }
     },
     { as: 'on a known device' },
+  ),
+  row(api.issueToken, ({ actor }) => ({ user_id: actor, device_guid: newName('guid') }), {
+    by: byApp,
+  }),
+  row(
+    api.issueToken,
+    async (cast) => ({
+      user_id: cast.actor,
+      device_guid: (await anotherDevice(cast)).guid,
+      user_agent: newName(),
+    }),
+    { by: byApp, as: 'on a known device' },
+  ),
+  row(api.linkIdentity, newIdentity, { by: byAppForActor }),
+  row(
+    api.unlinkIdentity,
+    async (cast) => {
+      const identity = newIdentity()
+      await cast.given(api.linkIdentity, identity)
+      return identity
+    },
+    { by: byAppForActor },
+  ),
+  row(
+    api.revokeTokens,
+    async (cast) => ({ user_id: cast.actor, device_sn: (await anotherDevice(cast)).device_sn }),
+    { by: byApp, as: 'of another device' },
   ),
   row(api.removeDevice, async (cast) => ({ device_sn: (await anotherDevice(cast)).device_sn })),
   row(api.kickDevices, async (cast) => ({ device_sn: (await anotherDevice(cast)).device_sn })),
@@ -159,6 +188,10 @@ export const endingRows: readonly Row[] = [
   row(api.resetUserPassword, ({ server, actor }) => ({ app_id: server.appId, user_id: actor }), {
     by: byOperator,
     endsActor: 'tokenRevoked',
+  }),
+  row(api.revokeTokens, ({ actor }) => ({ user_id: actor }), {
+    by: byApp,
+    endsActor: 'kicked',
   }),
   row(api.kickDevices, {}, { endsActor: 'kicked', as: 'on all devices' }),
   row(api.kickDevices, { device_sn: tabletSn }, { endsActor: 'kicked', as: 'on the other device' }),

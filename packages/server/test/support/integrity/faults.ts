@@ -148,6 +148,7 @@ function table(cast: IntegrityCast): Readonly<Record<string, Rows>> {
     user_change_position: [
       [carol, `update user_changes set position = position + 1000000 where user_id = ${carol}`],
     ],
+    identity_owner: [[1, "insert into user_identities values ('test', 'app', '1', 1, 1)"]],
     badge_owner: [
       [bob, `delete from user_badges where user_id = ${bob}`],
       [1, "insert into user_badges (app_id, user_id) values ('test', 1)"],
