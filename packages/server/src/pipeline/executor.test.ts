@@ -13,7 +13,7 @@ import { EventLoopBudget } from '../lib/concurrency/event-loop-budget.js'
 import type { Session } from '../sessions/session.js'
 import { unlimited } from './allowance.js'
 import type { Authenticator } from './authenticate.js'
-import { type Call, data, type Handler, handle } from './call.js'
+import { type Call, data, type Handler, handle, handleWaiting } from './call.js'
 import { noCallLimits } from './call-limits.js'
 import { asEnvelope, asValue, Executor, type ExecutorOptions } from './executor.js'
 import { adminPrincipal, operatorPrincipal, type Principal } from './principal.js'
@@ -403,6 +403,72 @@ describe('the way of a call', () => {
       vi.useRealTimers()
     }
     expect(runs).toEqual([])
+  })
+
+  /** An operation that an Admin token with the scope `push` may call until `lose` is called. */
+  function scoped(run: Parameters<typeof handleWaiting>[1] = async () => data(1)) {
+    let scopes = new Set(['push'])
+    const findAdminToken = () => ({ scopes })
+    const needsPush = { ...ofUser, scopes: ['push'], waits: true } as typeof ofUser
+    const { executor } = setUp(failing(new Error('must not run')), {
+      authenticator: { ...everybody, findAdminToken },
+      handlers: [handleWaiting(needsPush, run as never)],
+    })
+    const call = callOf({ id: 1 }, 'hma_token')
+    return {
+      call: { ...call, credentials: { ...call.credentials, userId: '5' } } as Call,
+      answer: (made: Call) => executor.answer(needsPush, made),
+      lose: () => {
+        scopes = new Set(['app'])
+      },
+    }
+  }
+  const lostPush = {
+    code: 10010,
+    body: expect.stringContaining('the Admin token lacks the scope push'),
+  }
+
+  it('does not run for an Admin token that has lost a scope while the body came', async () => {
+    const runs: unknown[] = []
+    const { call, answer, lose } = scoped(async () => data(runs.push('run')))
+    expect(await answer(call)).toMatchObject({ code: 200 })
+    vi.useFakeTimers({ toFake: ['performance'] })
+    try {
+      const body = async () => {
+        lose()
+        vi.advanceTimersByTime(1_001)
+        return { id: 1 }
+      }
+      expect(await answer({ ...call, body })).toMatchObject(lostPush)
+    } finally {
+      vi.useRealTimers()
+    }
+    expect(runs).toEqual(['run'])
+  })
+
+  it('ends the wait of an Admin token that loses a scope, and shows it nothing', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    try {
+      const waits: string[] = []
+      const { call, answer, lose } = scoped(async (_, { signal }) => {
+        await new Promise<void>((resolve) => {
+          waits.push('begun')
+          signal.addEventListener('abort', () => resolve())
+        })
+        return data(1)
+      })
+      const answered = answer(call)
+      void answered.then(() => waits.push('ended'))
+      while (waits.length === 0) await new Promise(setImmediate)
+      await vi.advanceTimersByTimeAsync(2_000)
+      expect(waits).toEqual(['begun'])
+      lose()
+      await vi.advanceTimersByTimeAsync(500)
+      expect(await answered).toMatchObject(lostPush)
+      expect(vi.getTimerCount()).toBe(0)
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   it('ends with code 50100 where nothing is built, but names bad parameters all the same', async () => {

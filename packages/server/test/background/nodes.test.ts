@@ -1,5 +1,12 @@
 import type { Message } from '@hermod/protocol'
-import { Api, type ServerProcess, startServer, testBackends, waitFor } from '@hermod/testkit'
+import {
+  Api,
+  GatewayClient,
+  type ServerProcess,
+  startServer,
+  testBackends,
+  waitFor,
+} from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode, expectCode } from '../support/answer-codes.js'
 import { countOfWaiting, openSql } from '../support/database/sql.js'
@@ -13,6 +20,7 @@ import {
   sendText,
   unreadCounts,
 } from '../support/messaging/messaging.js'
+import { namedScope, scopedToken, setScopes } from '../support/scoped-tokens.js'
 
 const nodeCount = 3
 /** Nodes that share a database are given one. */
@@ -284,6 +292,20 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
       await second.api.admin().succeed('PUT', '/user/enable', { body: { list: [alice.id] } })
       const again = await first.api.login(alice)
       expect(await contents(again.api, bob.id)).toEqual(['while enabled'])
+    })
+
+    it('an Admin token narrowed on one node: is refused and loses its session on another', async () => {
+      const { id } = await first.api.newSession()
+      const { appId } = first
+      const made = await scopedToken(first, ['messages:read', 'users:read'])
+      using client = await GatewayClient.connect(second.url)
+      await client.open({ appId, accessToken: made.token, userId: id })
+      const list = () => second.api.as(made.token).call('GET', '/user/list')
+      await expectCode(list(), 'ok')
+      await setScopes(first, made, ['push'])
+      expect((await client.closed()).code).toBe(4502)
+      const refused = async () => namedScope((await list()).envelope) === 'users:read'
+      await waitFor(refused, { what: 'the refusal on the other node', timeoutMs: 10_000 })
     })
 
     it('deletion on one node during a send on another: moves no position back', async () => {
