@@ -111,7 +111,7 @@ export const errorCatalogue = {
     10010,
     403,
     'no permission',
-    'The token does not allow this call, or not for this user or group.',
+    'The token does not allow this call, or not for this user or group, or an Admin token lacks a scope.',
   ),
   user_already_bound: entry(
     10011,
