@@ -154,6 +154,8 @@ describe.each(testBackends())('tokens of a backend on $name', (backend) => {
         expect((await issue({ ...subject, create })).envelope.message).toContain(
           `create.${Object.keys(create)[0]} must`,
         )
+      const both = await issue({ ...subject, create: { username: '123', nick_name: ' ' } })
+      expect(both.envelope.message).toMatch(/create\.username must .*; create\.nick_name must/)
       expect((await issued({ ...subject, create: {} })).created).toBe(true)
     })
 

@@ -17,7 +17,7 @@ interface IssueServiceOptions {
   readonly identities: IdentityStore
   readonly users: Pick<UserCredentials, 'findBy'>
   readonly accounts: AccountService
-  readonly maker: Pick<UserMaker, 'violationOf'>
+  readonly maker: Pick<UserMaker, 'violationsOf'>
   readonly access: Pick<DeviceAccessService, 'kickAll' | 'revoke'>
   readonly clock: Clock
   readonly tokenLifeMs: number
@@ -54,8 +54,9 @@ export class IssueService {
    */
   async issue({ appId, target, device, lifeSeconds, create }: Issue): Promise<GivenToken> {
     const { subjectTokens, maker } = this.options
-    const violation = create && maker.violationOf(create)
-    if (violation) throw new AppError('invalid_parameter', `create.${violation}`)
+    const violations = create === null ? [] : maker.violationsOf(create)
+    if (violations.length > 0)
+      throw new AppError('invalid_parameter', violations.map((each) => `create.${each}`).join('; '))
     const request: TokenRequest = {
       endOf: (user) => this.#endOf(user, lifeSeconds),
       device,

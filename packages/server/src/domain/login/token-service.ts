@@ -165,8 +165,9 @@ export class TokenService {
   /** Refuses assertions of the user that were issued until now (rule C9). Locks the user. */
   async endAssertions(tx: Tx, { appId, userId }: UserKey, at: number): Promise<void> {
     const { users } = this.options
-    await users.lockForUpdate(tx, appId, [userId])
-    await users.update(tx, appId, userId, { assertions_after: at })
+    const [user] = await users.lockForUpdate(tx, appId, [userId])
+    const assertionsAfter = Math.max(user?.assertionsAfter ?? 0, at)
+    await users.update(tx, appId, userId, { assertions_after: assertionsAfter })
   }
 
   async revokeOfDevices(

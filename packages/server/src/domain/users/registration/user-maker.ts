@@ -45,13 +45,13 @@ const generatedNames = 2
 export class UserMaker {
   constructor(private readonly options: UserMakerOptions) {}
 
-  /** Returns the violation of the names by their fields on the wire, or null. */
-  violationOf({ username, usernameIs, nickName = '' }: UserToMake): string | null {
+  /** Returns the violations of the names, each beginning with its field on the wire. */
+  violationsOf({ username, usernameIs, nickName = '' }: UserToMake): string[] {
     const isGiven = username !== undefined && usernameIs === 'given'
-    return (
-      (isGiven ? usernameViolation(username, this.options.names) : null) ??
-      nameViolation(nickName, 'nick_name')
-    )
+    return [
+      isGiven ? usernameViolation(username, this.options.names) : null,
+      nameViolation(nickName, 'nick_name'),
+    ].filter((violation) => violation !== null)
   }
 
   /**
