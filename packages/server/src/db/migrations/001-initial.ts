@@ -652,7 +652,9 @@ const indexes = [
   'create unique index users_email on users (app_id, email_key)',
   'create unique index devices_guid on devices (app_id, user_id, device_guid)',
   'create index admin_tokens_app on admin_tokens (app_id)',
-  'create index user_tokens_user on user_tokens (app_id, user_id)',
+  // A token that a backend issues for each page leaves many of a user, nearly all of them ended.
+  'create index user_tokens_user on user_tokens (app_id, user_id, created_at)',
+  'create index user_tokens_valid on user_tokens (app_id, user_id, device_sn) where revoked_at is null',
   'create index user_identities_user on user_identities (app_id, user_id)',
   'create index user_tokens_expiry on user_tokens (expires_at)',
   'create index push_tags_tag on push_tags (app_id, tag, user_id)',
