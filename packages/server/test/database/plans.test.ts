@@ -100,6 +100,18 @@ describe('plans of SQLite', () => {
     ).toContain('group_members_bans_ended (ban_expires_at>? AND ban_expires_at<?)')
   })
 
+  it('find the valid tokens of a user without the ended ones, and the oldest ones without sorting', async () => {
+    const valid = sql`app_id = ${'a'} and user_id = ${1} and revoked_at is null`
+    for (const device of [sql`device_sn = ${1}`, sql`device_sn is null`])
+      expect(
+        await planOf(sql`select token_hash from user_tokens where ${valid} and ${device}`),
+      ).toContain('user_tokens_valid (app_id=? AND user_id=? AND device_sn=?)')
+    const { rows } = await sql<{ readonly detail: string }>`explain query plan
+      select token_hash from user_tokens where app_id = ${'a'} and user_id = ${1}
+      order by created_at desc, token_hash desc limit 500 offset 1000`.execute(database.writer)
+    expect(rows.map(({ detail }) => detail)).toEqual([expect.stringContaining('user_tokens_user')])
+  })
+
   it.each([
     ['group_join_requests', 'group_id', 'applicant_id'],
     ['group_invitations', 'invitee_id', 'group_id'],
