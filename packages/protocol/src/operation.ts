@@ -56,8 +56,8 @@ export interface Operation<
   /** Name of the parameter with a conversation, for operations with the caller rule `party`. */
   readonly conversation?: string
   /**
-   * Parameters of which one must repeat the acting user, otherwise the call is refused as
-   * no_permission. Empty: no such check. An Admin token that needs no user may state any.
+   * Parameters of which one must repeat the acting user or be absent, otherwise the call is refused
+   * as no_permission. Empty: no such check. An Admin token that needs no user may state any.
    */
   readonly claims: readonly string[]
   /**

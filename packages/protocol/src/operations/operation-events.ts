@@ -12,6 +12,7 @@ const ticket = 'A file is announced by the message, avatar or shared file that n
 const reasons: Readonly<Record<string, string>> = {
   'user.enable': 'The user has no session yet.',
   'user.list': read,
+  'user.find': read,
   'user.identity.list': read,
   'user.profile.get': read,
   'user.register.batch': 'The users have no session yet.',

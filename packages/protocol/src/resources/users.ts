@@ -51,6 +51,15 @@ export const UserListEntry = resource('UserListEntry', 'One user of the applicat
 /** A user in the list of /user/list. */
 export type UserListEntry = Static<typeof UserListEntry>
 
+/** An answer of ours, so it says more than {@link UserListEntry}. */
+export const FoundUser = resource('FoundUser', 'A user that a backend looked up.', {
+  ...UserListEntry.properties,
+  is_bot: boolean({ description: 'true: a program' }),
+  subject: optional(text('the subject that was asked for; absent in other look-ups')),
+})
+/** A user in the answer of a look-up. */
+export type FoundUser = Static<typeof FoundUser>
+
 /**
  * Setting fields of a user without the ID; `words` builds a string field from description and
  * maximum length.

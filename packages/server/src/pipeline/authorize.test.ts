@@ -202,6 +202,14 @@ it('a claim must name the user that the call is about, before anything is asked 
   expect(await call(adminPrincipal('home', absent, null, null), absent)).toBe('user_not_found')
 })
 
+it('a claim that is absent is no claim', async () => {
+  const claiming = { ...aboutNoGroup('member'), claims: ['user_id'] }
+  expect(await outcome(claiming, user, { params: {} })).toBe('passes')
+  expect(await outcome(claiming, adminPrincipal('home', null, null, null), { params: {} })).toBe(
+    'passes',
+  )
+})
+
 it('one of several claims must name a user with a token, and an Admin token that needs no user may name any', async () => {
   const claiming = { ...aboutNoGroup('userOrAdmin'), claims: ['from', 'to'] }
   const call = (principal: Principal, from: Int64, to: Int64) =>

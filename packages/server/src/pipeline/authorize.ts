@@ -48,7 +48,7 @@ export function compileSubject(operation: Operation): RequireSubject {
     if (claims.length === 0 || !('userId' in principal)) return
     const { kind, userId } = principal
     if (kind === 'admin' && subject !== 'required') return
-    if (!claims.some((name) => params[name] === userId))
+    if (!claims.some((name) => params[name] === undefined || params[name] === userId))
       throw new AppError('no_permission', unclaimed)
   }
   const requireGroup = ({ adminOf }: AdminPrincipal, params: Parameters) => {

@@ -26,12 +26,25 @@ export function userFaults(
   params: Readonly<Record<string, unknown>>,
   ...names: readonly string[]
 ): string[] {
-  const { issuer, subject } = params
+  return namingFaults(params, names, 'subject')
+}
+
+/** The same for parameters that name many users: by a list of IDs, of names, or of subjects. */
+export function lookUpFaults(params: Readonly<Record<string, unknown>>): string[] {
+  return namingFaults(params, ['user_ids', 'names'], 'subjects')
+}
+
+function namingFaults(
+  params: Readonly<Record<string, unknown>>,
+  names: readonly string[],
+  subject: 'subject' | 'subjects',
+): string[] {
+  const { issuer, [subject]: named } = params
   const faults: string[] = []
-  if ((issuer === undefined) !== (subject === undefined))
-    faults.push(`${issuer === undefined ? 'issuer' : 'subject'} is required`)
-  const given = [...names.map((name) => params[name]), issuer ?? subject]
+  if ((issuer === undefined) !== (named === undefined))
+    faults.push(`${issuer === undefined ? 'issuer' : subject} is required`)
+  const given = [...names.map((name) => params[name]), issuer ?? named]
   if (given.filter((value) => value !== undefined).length !== 1)
-    faults.push(`${names.join(', ')} or issuer with subject must be given, and no other of them`)
+    faults.push(`${names.join(', ')} or issuer with ${subject} must be given, and no other of them`)
   return faults
 }

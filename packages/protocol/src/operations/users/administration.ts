@@ -1,7 +1,8 @@
 import { operation } from '../../operation.js'
-import { UserListEntry } from '../../resources/users.js'
-import { array, int32, optional, string } from '../../schema.js'
-import { deleteOrPost, done, get, idList, nextCursor } from '../fields.js'
+import { FoundUser, UserListEntry } from '../../resources/users.js'
+import { array, int32, int64, list, optional, string } from '../../schema.js'
+import { deleteOrPost, done, get, idList, nextCursor, post } from '../fields.js'
+import { identity, lookUpFaults } from '../identity/fields.js'
 
 const tag = 'Users'
 
@@ -34,6 +35,42 @@ export const listUsers = operation({
   },
   data: array(UserListEntry),
   extras: nextCursor,
+})
+
+/**
+ * In the order of the list, each entry once; unknown and deleted users are left out. Two subjects
+ * may have one user, who is then answered twice. Rule C6a.
+ */
+export const findUsers = operation({
+  id: 'user.find',
+  methods: post,
+  path: '/user/list',
+  tag,
+  summary: 'Looks up users of the application by ID, by username, or by subject.',
+  description:
+    'Exactly one of user_ids, names, and subjects with their issuer, at most 500. In the order of the request, each entry once; users who do not exist or are deleted are left out. ' +
+    'Names are compared without regard to case, as for logins; subjects byte for byte, and each is answered beside its user.',
+  callers: 'admin',
+  scopes: ['users:read'],
+  body: {
+    user_ids: optional(list(int64(), { description: 'user IDs', 'x-look-up': true })),
+    names: optional(
+      list(string({ minLength: 1, maxLength: 64 }), {
+        description: 'usernames',
+        'x-look-up': true,
+      }),
+    ),
+    issuer: optional(identity.issuer),
+    subjects: optional(
+      list(identity.subject, {
+        description: 'IDs of the users in the system of the issuer',
+        'x-look-up': true,
+      }),
+    ),
+  },
+  data: array(FoundUser),
+  violationsOf: lookUpFaults,
+  origin: 'extension',
 })
 
 /**

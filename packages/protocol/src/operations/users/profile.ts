@@ -25,16 +25,24 @@ const profileChanges = {
   public_info: optional(publicInfo),
 }
 
-/** Includes private_info, e-mail and mobile number, which no other user ever sees. */
+/**
+ * Includes private_info, e-mail and mobile number, which no other user ever sees. An Admin token
+ * names the user by the parameter or the header. Rule C5.
+ */
 export const getProfile = operation({
   id: 'user.profile.get',
   methods: get,
   path: '/user/profile',
   tag,
   summary: 'Reads the profile of the user.',
-  callers: 'user',
+  description:
+    'An Admin token names the user by user_id, or by the user_id header. With a user token user_id is absent or that of its user.',
+  callers: 'member',
   scopes: ['users:read'],
+  claims: ['user_id'],
+  query: { user_id: optional(id('user ID; absent: the acting user')) },
   data: UserProfile,
+  errors: ['user_not_found', 'user_deleted'],
 })
 
 /** Atomic. The user's devices learn which fields changed, not their values. Rule D1b. */

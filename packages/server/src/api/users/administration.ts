@@ -1,11 +1,14 @@
-import { disableUsers, enableUsers, listUsers } from '@hermod/protocol'
+import { disableUsers, enableUsers, findUsers, listUsers, type ParamsOf } from '@hermod/protocol'
 import type { AccountService } from '../../domain/users/account-service.js'
-import { type Handler, handle, whenDone } from '../../pipeline/call.js'
+import type { LookUp, LookUpService } from '../../domain/users/look-up-service.js'
+import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 
 export function userAdministrationHandlers({
   accounts,
+  lookUps,
 }: {
   readonly accounts: AccountService
+  readonly lookUps: LookUpService
 }): Handler[] {
   return [
     handle(listUsers, async ({ cursor, page_num: number, page_size: size }, { principal }) => {
@@ -15,6 +18,12 @@ export function userAdministrationHandlers({
         extras: nextCursor === null ? {} : { cursor: nextCursor },
       }
     }),
+    handle(findUsers, async (params, { principal }) => {
+      const found = await lookUps.find(principal.appId, lookUpOf(params))
+      return data(
+        found.map(({ userId, isBot, ...user }) => ({ user_id: userId, is_bot: isBot, ...user })),
+      )
+    }),
     handle(disableUsers, ({ list }, { principal }) =>
       whenDone(accounts.setEnabled(principal.appId, list, false)),
     ),
@@ -22,4 +31,15 @@ export function userAdministrationHandlers({
       whenDone(accounts.setEnabled(principal.appId, list, true)),
     ),
   ]
+}
+
+/** The definition requires exactly one kind of names. */
+function lookUpOf({
+  user_ids: userIds,
+  names: usernames,
+  issuer = '',
+  subjects = [],
+}: ParamsOf<typeof findUsers>): LookUp {
+  if (userIds !== undefined) return { userIds }
+  return usernames === undefined ? { issuer, subjects } : { usernames }
 }

@@ -1,4 +1,5 @@
 import {
+  AppError,
   getProfile,
   type Int64,
   type Item,
@@ -48,9 +49,15 @@ export function profileHandlers({
     return data(results)
   }
   return [
-    handle(getProfile, async (_, { principal: { appId, userId } }) =>
-      data(toProfile(await accounts.get(appId, userId))),
-    ),
+    handle(getProfile, async ({ user_id }, { principal: { appId, userId } }) => {
+      const ownerId = user_id ?? userId
+      if (ownerId === null)
+        throw new AppError(
+          'invalid_parameter',
+          'user_id or header user_id is required with an Admin token',
+        )
+      return data(toProfile(await accounts.get(appId, ownerId)))
+    }),
     handle(updateProfile, (changes, context) => change(context, changes)),
     handle(setAvatar, (changes, context) => change(context, changes)),
     handle(setNickname, (changes, context) => change(context, changes)),

@@ -15,6 +15,7 @@ import { textErasureHandler } from '../../domain/users/deletion/text-erasure-job
 import { TextErasureService } from '../../domain/users/deletion/text-erasure-service.js'
 import { UserImportService } from '../../domain/users/import/user-import-service.js'
 import { UserImportStore } from '../../domain/users/import/user-import-store.js'
+import { LookUpService } from '../../domain/users/look-up-service.js'
 import type { NumberLookupLimit } from '../../domain/users/number-lookup-limit.js'
 import { OperatorUserService } from '../../domain/users/operator-user-service.js'
 import { ProfileService } from '../../domain/users/profile-service.js'
@@ -105,6 +106,11 @@ export function createUsers(
   const services = {
     accounts,
     deletions,
+    lookUps: new LookUpService({
+      database,
+      users: stores.users,
+      identities: stores.identities,
+    }),
     operatorUsers: new OperatorUserService({
       database,
       users: stores.users,

@@ -36,6 +36,9 @@ export interface User {
 /** A user in the list of an app. */
 export type ListedUser = Pick<User, 'userId' | 'username' | 'status'>
 
+/** A user that a backend looked up. */
+export type FoundUser = ListedUser & Pick<User, 'isBot'>
+
 /** The state of a user that sends check. */
 export interface UserState {
   readonly appId: string

@@ -10,6 +10,7 @@ import { compare } from '../../lib/compare.js'
 import type { Invalidates } from '../../lib/invalidated-cache.js'
 import {
   emailKey,
+  type FoundUser,
   type ListedUser,
   mobileKey,
   type User,
@@ -26,6 +27,8 @@ type NewUser = Pick<
   'app_id' | 'user_id' | 'username' | 'password_hash' | 'created_at' | 'broadcasts_after'
 >
 type UserChanges = Omit<Updateable<Schema['users']>, 'app_id' | 'user_id' | 'status' | 'deleted_at'>
+
+type FoundRow = Pick<UserRow, 'userId' | 'username' | 'status' | 'isBot' | 'deletedAt'>
 
 type StateRow = Pick<UserRow, 'status' | 'deletedAt'> & {
   readonly strangerChat: number | null
@@ -61,6 +64,15 @@ const findUsernames: BulkSelect = {
   table: 'users',
   keys: columnsOf(usersTable, 'app_id', 'username_key'),
   columns: camelCaseText(['username_key'], 't'),
+}
+const findByIds: BulkSelect = {
+  table: 'users',
+  keys: userKey,
+  columns: camelCaseText(['user_id', 'username', 'status', 'is_bot', 'deleted_at'], 't'),
+}
+const findByNames: BulkSelect = {
+  ...findByIds,
+  keys: columnsOf(usersTable, 'app_id', 'username_key'),
 }
 const setStatuses: BulkUpdate = {
   table: 'users',
@@ -143,6 +155,18 @@ export class UserStore {
       .where(column, '=', key(value))
       .executeTakeFirst()
     return row ? toUser(row) : null
+  }
+
+  /** Finds those of the users that exist and are not deleted, in any order. */
+  async findByIds(db: Queryable, appId: string, userIds: readonly Int64[]): Promise<FoundUser[]> {
+    const keys = userIds.map((userId) => [appId, userId])
+    return toFoundUsers(await this.#database.bulk<FoundRow>(db, findByIds, keys))
+  }
+
+  /** Finds those of the users that exist, in any order. @param names as {@link usernameKey} */
+  async findByNames(db: Queryable, appId: string, names: readonly string[]): Promise<FoundUser[]> {
+    const keys = names.map((name) => [appId, name])
+    return toFoundUsers(await this.#database.bulk<FoundRow>(db, findByNames, keys))
   }
 
   /** @returns the taken usernames, as {@link usernameKey} */
@@ -423,6 +447,17 @@ function laterThanBefore(at: number) {
 export const addressColumns = {
   mobile: (mobile: string) => ({ mobile: mobile || null, mobile_key: mobileKey(mobile) || null }),
   email: (email: string) => ({ email: email || null, email_key: emailKey(email) || null }),
+}
+
+function toFoundUsers(rows: readonly FoundRow[]): FoundUser[] {
+  return rows
+    .filter(({ deletedAt }) => deletedAt === null)
+    .map(({ userId, username, status, isBot }) => ({
+      userId,
+      username,
+      status,
+      isBot: isBot === 1,
+    }))
 }
 
 function toUser(row: UserRow): User {

@@ -52,6 +52,7 @@ export const userFixtures: readonly Fixture[] = [
     cid: subject.id,
   })),
   fixture(api.listUsers, { page_size: 5 }),
+  fixture(api.findUsers, ({ subject }) => ({ user_ids: [subject.id] })),
   fixture(api.disableUsers, subjectAsList, victim),
   fixture(api.enableUsers, subjectAsList, victim),
   fixture(api.deleteUser, ({ subject: { password } }) => ({ password }), victim),
@@ -61,7 +62,7 @@ export const userFixtures: readonly Fixture[] = [
     victim,
   ),
   fixture(api.changePasswordAsAdmin, { password: newPassword }, victim),
-  fixture(api.getProfile),
+  fixture(api.getProfile, ({ subject }) => ({ user_id: subject.id })),
   fixture(api.updateProfile, { nick_name: 'walker' }),
   fixture(api.updateProfiles, ({ subject }) => ({
     list: [{ user_id: subject.id, nick_name: 'walker' }],
