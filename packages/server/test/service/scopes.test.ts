@@ -82,7 +82,7 @@ describe('the walk', () => {
     ? everyMethod
     : operations.map((operation) => ({ operation, method: operation.methods[0] as string }))
 
-  it('over HTTP: every operation with every header answers 10010 exactly where a scope is missing', async () => {
+  it('over HTTP: every operation with every header answers no_permission exactly where a scope is missing', async () => {
     // Frames have all four, and authorize.test.ts the check itself.
     const sentOverHttp = isFullRun ? headers : [headers[0], headers[3]]
     const wrong: string[] = []

@@ -1,5 +1,6 @@
 import type { Scope } from '@hermod/protocol'
 import type { Envelope } from '@hermod/testkit'
+import { answerCode } from './answer-codes.js'
 import type { TestServer } from './watched-server.js'
 
 export interface ScopedToken {
@@ -37,6 +38,6 @@ export async function revokeToken(server: Operated, { token_id }: ScopedToken): 
 
 /** @returns the scope that an answer says is missing; null: another answer, such as a success */
 export function namedScope({ code, message }: Pick<Envelope, 'code' | 'message'>): string | null {
-  if (code !== 10010) return null
+  if (code !== answerCode.no_permission) return null
   return /^no permission: the Admin token lacks the scope (\S+)$/.exec(message ?? '')?.[1] ?? null
 }
