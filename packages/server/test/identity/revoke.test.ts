@@ -130,6 +130,13 @@ describe('revoked tokens', () => {
     expect(after).toBeLessThanOrEqual(Date.now())
   })
 
+  it('come with the end of earlier assertions after a new password of the user', async () => {
+    const user = await api.newSession()
+    const body = { old_password: user.password, new_password: 'new words' }
+    await user.api.succeed('POST', '/user/change_password', { body })
+    expect(await assertionsAfter(user.id)).toBeGreaterThan(0)
+  })
+
   it('do not come with the end of assertions after a kick of one device or a login', async () => {
     const { id } = await newUser()
     const query = { device_sn: 1 }
