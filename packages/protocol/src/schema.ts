@@ -140,6 +140,8 @@ export function list<T extends TSchema>(
     readonly minItems?: number
     /** Entries are only looked up, which is cheaper than acting on each. */
     readonly 'x-look-up'?: true
+    /** As `blankIsAbsent` of numbers. */
+    readonly 'x-blank-is-absent'?: false
   } = {},
 ) {
   return Type.Array(item, { maxItems: 500, ...options })

@@ -122,6 +122,7 @@ export const updateApp = operation({
 const tokenScopes = list(stringEnum(scopeWords), {
   description: 'the scopes of the token, or all alone, which also means those of later versions',
   minItems: 1,
+  'x-blank-is-absent': false,
 })
 
 /**

@@ -16,7 +16,7 @@ const keywordsByType: Record<string, readonly string[]> = {
   number: ['format', 'minimum', 'maximum'],
   string: ['enum', 'minLength', 'maxLength', 'x-max-bytes', 'pattern', 'x-form'],
   boolean: [],
-  array: ['items', 'minItems', 'maxItems', 'x-item-list', 'x-look-up'],
+  array: ['items', 'minItems', 'maxItems', 'x-item-list', 'x-look-up', 'x-blank-is-absent'],
   object: ['properties', 'required', 'additionalProperties'],
 }
 const describing = ['type', 'title', 'description', 'default', 'examples']

@@ -280,7 +280,7 @@ export const options = {
     min: 1,
     max: 10_000,
     default: 32,
-    text: 'The most open sessions of one user, such as devices and tabs of browsers.',
+    text: 'The most open sessions of one user, such as devices and tabs of browsers; those that Admin tokens open for the user have as many of their own.',
   }),
   gatewayPingSeconds: integerOption({
     name: 'HERMOD_GATEWAY_PING_SECONDS',

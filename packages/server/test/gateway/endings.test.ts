@@ -107,6 +107,23 @@ describe('sessions', () => {
     }
   })
 
+  it('of Admin tokens have a bound of their own, and keep no user out', async () => {
+    const user = await server.api.newSession()
+    const open = async () => {
+      const client = await GatewayClient.connect(server.url)
+      const { appId, adminToken: accessToken } = server
+      const { code } = await client.open({ appId, accessToken, userId: user.id })
+      return { client, code }
+    }
+    const readers = [await open(), await open(), await open(), await open()]
+    expect(readers.map(({ code }) => code)).toEqual([
+      ...[200, 200, 200, answerCode.session_limit_reached],
+    ])
+    using own = await opened(server, user, 'phone')
+    expect((await own.call('message.unread')).code).toBe(200)
+    for (const { client } of readers) client[Symbol.dispose]()
+  })
+
   it('of one user have a bound; the session that a new one replaces does not count', async () => {
     const user = await server.api.newSession()
     using phone = await opened(server, user, 'phone')

@@ -202,6 +202,17 @@ it('the configured token has the scopes of its setting from every start on, and 
   await expectCode(admin.call('GET', '/events'), 'invalid_parameter')
 })
 
+it('a token made with blank scopes is refused, and has not all of them', async () => {
+  await using server = await InProcessServer.start(anyBackend()[0] as Backend)
+  const operator = server.api.as(server.operatorToken)
+  for (const scopes of ['', []]) {
+    const body = { app_id: server.appId, name: 'blank', scopes }
+    const answer = await operator.call('POST', '/operator/v1/token/create', { body })
+    await expectCode(answer, 'invalid_parameter')
+    expect(answer.envelope.message).toMatch(/: scopes must /)
+  }
+})
+
 describe.each(testBackends())('a token that loses a scope on $name', (backend) => {
   let server: InProcessServer
   let user: Session

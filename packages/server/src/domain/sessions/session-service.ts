@@ -93,11 +93,15 @@ export class SessionService {
     return this.options.devices.connect({ ...owner, tokenHash }, client)
   }
 
-  /** The session that this one replaces does not count. */
-  #requireRoom({ appId, userId, deviceSn }: Session): void {
+  /**
+   * The session that this one replaces does not count. Those of the user and those of Admin tokens
+   * count apart, so that readers keep no user out.
+   */
+  #requireRoom({ appId, userId, deviceSn, tokenHash }: Session): void {
     const { sessions, sessionsPerUser } = this.options
     const others = sessions
       .ofUser(appId, userId)
+      .filter((each) => (each.tokenHash === null) === (tokenHash === null))
       .filter((each) => deviceSn === null || each.deviceSn !== deviceSn)
     if (others.length >= sessionsPerUser)
       throw new AppError('session_limit_reached', `at most ${sessionsPerUser}`)
