@@ -462,6 +462,15 @@ export const systemUserId = 0
 /** Stands for all users in the key of a broadcast stream; no user has this ID. */
 export const broadcastUserId = -1
 
+/** Algorithms of assertions that are signed with a private key. */
+export const assertionAlgorithms = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const
+/** Sources of the keys of an issuer. */
+export const issuerKeySources = ['discovery', 'jwks_url', 'jwks', 'hmac_secret'] as const
+/** When an assertion makes a user. */
+export const issuerCreations = ['never', 'first_login'] as const
+/** Lives of tokens that assertions are exchanged for. */
+export const issuerSessions = ['own', 'follow'] as const
+
 /** Forms of the body of webhooks. */
 export const webhookFormats = ['standard', 'callback'] as const
 

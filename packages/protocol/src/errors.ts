@@ -180,6 +180,12 @@ export const errorCatalogue = {
     'contact list is full',
     'The contact list of one of the two users has reached its maximum.',
   ),
+  assertion_refused: entry(
+    10023,
+    401,
+    'assertion was refused',
+    'The log of the service, its metric and `hermod identity test` have the reason.',
+  ),
   identity_not_found: entry(
     10024,
     404,
@@ -197,6 +203,24 @@ export const errorCatalogue = {
     409,
     'identity is the only one of a user without a password',
     'Without it the user could not log in; link another one or set a password first.',
+  ),
+  issuer_not_found: entry(
+    10027,
+    404,
+    'issuer does not exist',
+    'The application has no such issuer of assertions.',
+  ),
+  issuer_limit_reached: entry(
+    10028,
+    409,
+    'application has too many issuers',
+    'An application has at most 10 issuers of assertions.',
+  ),
+  issuer_exists: entry(
+    10029,
+    409,
+    'issuer exists already',
+    'The application has an issuer or identities of this name.',
   ),
   username_taken: entry(
     11011,

@@ -4,6 +4,9 @@ import type { GroupRightName } from './group-rights.js'
 import type { Scope } from './scopes.js'
 import type { Static, TProperties, TSchema, Type } from './schema.js'
 
+/** Bytes of a body that one token of the limits pays for, unless an operation has a number of its own. */
+export const bodyBytesPerToken = 4_096
+
 /** The HTTP methods of operations. */
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
@@ -110,6 +113,8 @@ export interface Operation<
    * `application/x-ndjson`; the last line has the other members. null: answers are JSON only.
    */
   readonly lines: string | null
+  /** Bytes of a body that one token of the limits pays for. */
+  readonly bodyBytesPerToken: number
   /** Texts that are stored once per entry of a list, which multiplies their cost; null: none. */
   readonly copied: readonly string[] | null
   /**
@@ -155,6 +160,7 @@ interface Definition<
   readonly countsForApp?: boolean
   readonly waits?: boolean
   readonly lines?: string
+  readonly bodyBytesPerToken?: number
   readonly copied?: Operation['copied']
   readonly violationsOf?: Operation['violationsOf']
   readonly errorOf?: Operation['errorOf']
@@ -197,6 +203,7 @@ export function operation<
     countsForApp: true,
     waits: false,
     lines: null,
+    bodyBytesPerToken,
     copied: null,
     violationsOf: null,
     errorOf: null,

@@ -24,6 +24,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommands>>> = {
   database: async () => (await import('./database.js')).addDatabaseCommand,
   compact: async () => (await import('./database.js')).addCompactCommand,
   check: async () => (await import('./check.js')).addCheckCommand,
+  identity: async () => (await import('./identity.js')).addIdentityCommands,
   push: async () => (await import('./push.js')).addPushCommands,
   webhook: async () => (await import('./webhook.js')).addWebhookCommands,
   demo: async () => (await import('./demo.js')).loadDemoCommand(),

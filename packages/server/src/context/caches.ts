@@ -4,6 +4,7 @@ import type { Database } from '../db/database.js'
 import { adminTokenCache, appCache } from '../domain/apps/app-caches.js'
 import { relationCache } from '../domain/contacts/relation-cache.js'
 import { groupCache, memberCache } from '../domain/groups/core/group-cache.js'
+import { issuerCache } from '../domain/identity/issuers/issuer-cache.js'
 import { tokenCache } from '../domain/login/token-cache.js'
 import { broadcastSenderCache } from '../domain/messaging/conversations/broadcast-senders.js'
 import {
@@ -34,6 +35,7 @@ export function createCaches({
     certificateOwners: create(certificateOwnerCache),
     certificates: create(certificateCache),
     groups: create(groupCache),
+    identityIssuers: create(issuerCache),
     members: create(memberCache),
     relations: create(relationCache),
     tokens: create(tokenCache),

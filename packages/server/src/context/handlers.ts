@@ -15,6 +15,7 @@ import { groupModerationHandlers } from '../api/groups/moderation.js'
 import { groupQrHandlers } from '../api/groups/qr.js'
 import { groupSettingsHandlers } from '../api/groups/settings.js'
 import { identityHandlers } from '../api/identity/identities.js'
+import { issuerHandlers } from '../api/identity/issuers.js'
 import { issueHandlers } from '../api/identity/tokens.js'
 import { integrityHandlers } from '../api/integrity/check.js'
 import { passwordHandlers } from '../api/login/passwords.js'
@@ -54,6 +55,7 @@ export function createHandlers(services: Services): readonly Handler[] {
     tokenHandlers(services.login),
     issueHandlers(services.identity),
     identityHandlers(services.identity),
+    issuerHandlers(services.identity),
     registrationHandlers(services.users),
     profileHandlers(services.users),
     nameHandlers(services.users),

@@ -6,6 +6,7 @@ import { SecretBox } from '../lib/secrets/secret-box.js'
 import { SecretKeys } from '../lib/secrets/secret-keys.js'
 import type { CoreChannel } from '../push/core-channel.js'
 import type { Media } from './adapters/media.js'
+import { createOutbound } from './adapters/outbound.js'
 import type { PushGateways } from './adapters/push-gateways.js'
 import type { Domain } from './domain.js'
 import { createApps } from './domains/apps.js'
@@ -18,10 +19,10 @@ import { createIdentity } from './domains/identity.js'
 import { createIntegrity } from './domains/integrity.js'
 import { createLogin, createLoginParts } from './domains/login.js'
 import { createMessaging } from './domains/messaging.js'
-import { createPresence } from './domains/realtime/presence.js'
 import { createPush } from './domains/push.js'
-import { createSecrets } from './domains/secrets.js'
+import { createPresence } from './domains/realtime/presence.js'
 import { createSessions } from './domains/realtime/sessions.js'
+import { createSecrets } from './domains/secrets.js'
 import { createAccounts, createUsers } from './domains/users.js'
 import { createWebhooks } from './domains/webhooks.js'
 import type { Infrastructure } from './infrastructure.js'
@@ -52,6 +53,7 @@ export function createDomains(
   const secretKeys = new SecretKeys(current, previous)
   const secretBox = new SecretBox(secretKeys)
   const { operatorToken } = secrets
+  const outbound = createOutbound(config)
   const createdApps = createApps(infrastructure, { operatorToken, secretBox })
   const { apps, appSecrets } = createdApps.services
 
@@ -129,15 +131,18 @@ export function createDomains(
     login: parts,
     maker: users.services.userMaker,
     passwords: login.services.passwords,
+    secretBox,
+    outbound,
   })
   const presence = createPresence(infrastructure)
   const eventLog = createEventLog(infrastructure, { apps })
-  const webhooks = createWebhooks(infrastructure, { config, apps, secretBox })
+  const webhooks = createWebhooks(infrastructure, { config, apps, secretBox, outbound })
   const secret = createSecrets(infrastructure, {
     columns: [
       ...appSecrets.columns,
       pushCertificates.sealedSecrets,
       webhooks.services.webhookSecrets.sealedSecrets,
+      identity.services.issuers.sealedSecrets,
     ],
     secretKeys,
     secretBox,

@@ -587,6 +587,14 @@ export const personalData = {
     identity_id: move.none,
     epoch: move.none,
   },
+  identity_issuers: {
+    app_id: move.none,
+    issuer: move.none,
+    settings: move.none,
+    sealed: move.none,
+    created_at: move.none,
+    updated_at: move.none,
+  },
   webhook_endpoints: {
     app_id: move.none,
     endpoint_id: move.none,

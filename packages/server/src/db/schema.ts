@@ -26,6 +26,7 @@ export interface Schema {
   user_settings: TableOf<typeof userSettingsTable>
   user_tokens: TableOf<typeof userTokensTable>
   user_identities: TableOf<typeof userIdentitiesTable>
+  identity_issuers: TableOf<typeof identityIssuersTable>
   login_networks: LoginNetworksTable
   push_aliases: TableOf<typeof pushAliasesTable>
   devices: TableOf<typeof devicesTable>
@@ -211,6 +212,17 @@ export const userIdentitiesTable = {
   subject: text,
   user_id: int64,
   linked_at: bigint,
+}
+
+export const identityIssuersTable = {
+  app_id: text,
+  issuer: text,
+  /** JSON of IssuerSettings in domain/identity/issuers/issuer-model.ts. */
+  settings: text,
+  /** The secrets as a JSON list, encrypted; '' = none. */
+  sealed: text,
+  created_at: bigint,
+  updated_at: bigint,
 }
 
 /** Networks from which users have logged in (rule D2). */

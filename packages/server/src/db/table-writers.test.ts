@@ -16,6 +16,7 @@ const tableWriters: Readonly<Record<keyof Schema, string>> = {
   user_settings: 'domain/users/settings/settings',
   user_tokens: 'domain/login/token',
   user_identities: 'domain/identity/identities/identity',
+  identity_issuers: 'domain/identity/issuers/issuer',
   login_networks: 'domain/login/login-network',
   push_aliases: 'domain/push/preferences/push-preference',
   devices: 'domain/devices/device',

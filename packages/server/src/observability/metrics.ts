@@ -1,6 +1,7 @@
 import { BackgroundMetrics } from './background-metrics.js'
 import { ConnectionMetrics } from './connection-metrics.js'
 import { DeliveryMetrics } from './delivery-metrics.js'
+import { IdentityMetrics } from './identity-metrics.js'
 import { LoginMetrics } from './login-metrics.js'
 import { MetricRegistry } from './metric-registry.js'
 import { PushMetrics } from './push-metrics.js'
@@ -16,6 +17,7 @@ export class Metrics {
   readonly delivery = new DeliveryMetrics(this.#registry)
   readonly background = new BackgroundMetrics(this.#registry)
   readonly logins = new LoginMetrics(this.#registry)
+  readonly identity = new IdentityMetrics(this.#registry)
   readonly push = new PushMetrics(this.#registry)
   readonly webhooks = new WebhookMetrics(this.#registry)
   readonly storage: StorageMetrics

@@ -1,5 +1,5 @@
 /** The cost of a call for its user beyond the token that every call takes (rule A2b). */
-import { isWholeBody, type Operation } from '@hermod/protocol'
+import { bodyBytesPerToken, isWholeBody, type Operation } from '@hermod/protocol'
 import type { Allowance } from './allowance.js'
 import type { Parameters } from './parameters.js'
 
@@ -7,8 +7,6 @@ import type { Parameters } from './parameters.js'
 const lookUpsPerToken = 100
 /** Bytes of one copy of a message that one token pays for. */
 const messageBytesPerToken = 4_096
-/** Bytes of a body that one token pays to parse. */
-const bodyBytesPerToken = 4_096
 /** Characters of an answer that one token pays for. */
 const answerBytesPerToken = 16_384
 /** Rows that one token pays to walk over. */
@@ -66,8 +64,8 @@ export function compileCost({ query, body, copied }: Operation): CallCost | null
 }
 
 /** The cost of the parsing of a body; nothing for a small one. */
-export function bodyCost(bytes: number): number {
-  return Math.max(0, Math.floor(bytes / bodyBytesPerToken))
+export function bodyCost(bytes: number, bytesPerToken = bodyBytesPerToken): number {
+  return Math.max(0, Math.floor(bytes / bytesPerToken))
 }
 
 /** @param answer text, or a value for a caller in this process, which costs nothing */

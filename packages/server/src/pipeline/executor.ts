@@ -178,13 +178,16 @@ export class Executor {
       let bodyBytes = 0
       const reading = compiled.read(call, (bytes) => {
         bodyBytes = bytes
-        this.#chargeBody(call, principal, allowance, bytes)
+        const tokens = bodyCost(bytes, operation.bodyBytesPerToken)
+        this.#options.limits.bodyArrived(call, principal, tokens)
+        allowance.chargeBody(tokens)
       })
       const params = reading instanceof Promise ? await this.#arrived(reading, timing) : reading
       // A body may come slowly, and its caller be logged out before its end.
       if (timing.startedAt - calledAt > tokenEndsWithinMs) await this.#admitAgain(operation, call)
       const { cost } = compiled
       if (cost !== null) {
+        // A message, which pays its copies, gets the tokens of its body back.
         if (bodyBytes > 0)
           allowance.charge(bodyCost(cost.parsedBytes(params, bodyBytes)) - bodyCost(bodyBytes))
         refundable = cost.bytes(params)
@@ -261,16 +264,6 @@ export class Executor {
       this.#running++
       timing.startedAt = performance.now()
     }
-  }
-
-  /**
-   * Charges a body to address and user. The user of a message gets these tokens back, since it pays
-   * its copies.
-   */
-  #chargeBody(call: Call, principal: Principal, allowance: Allowance, bytes: number): void {
-    const tokens = bodyCost(bytes)
-    this.#options.limits.bodyArrived(call, principal, tokens)
-    allowance.chargeBody(tokens)
   }
 
   #beginWait(): AbortController {

@@ -18,6 +18,13 @@ export const identity = {
   subject: identityText('the ID of the user in the system of the issuer', '4711'),
 }
 
+/** A proof of another system that it knows the user (rule C10). */
+export const assertion = string({
+  description: 'JWT of the issuer, in the compact form',
+  minLength: 1,
+  maxLength: 8_192,
+})
+
 /**
  * Returns the violations of parameters that name one user: by one of the names, or by issuer and
  * subject.

@@ -1,2 +1,3 @@
 export * from './identities.js'
+export * from './issuers.js'
 export * from './tokens.js'

@@ -3,8 +3,12 @@ import { operation } from '../../operation.js'
 import { TokenRecord } from '../../resources/login.js'
 import { boolean, int32, intEnum, object, optional, string } from '../../schema.js'
 import { avatar, deviceGuid, done, id, nickName, post, username } from '../fields.js'
-import { identity, userFaults } from './fields.js'
+import { assertion, identity, userFaults } from './fields.js'
 
+const created = boolean({ description: 'true: the call has made the user' })
+const devicePlatform = optional(
+  intEnum(meaningsOf(platform), { description: 'platform of the device; absent: unchanged' }),
+)
 const ofBackends = {
   methods: post,
   tag: 'Tokens',
@@ -31,9 +35,7 @@ export const issueToken = operation({
     issuer: optional(identity.issuer),
     subject: optional(identity.subject),
     device_guid: optional(deviceGuid),
-    platform: optional(
-      intEnum(meaningsOf(platform), { description: 'platform of the device; absent: unchanged' }),
-    ),
+    platform: devicePlatform,
     user_agent: optional(
       string({ description: 'user agent of the device; absent: unchanged', maxLength: 512 }),
     ),
@@ -59,7 +61,7 @@ export const issueToken = operation({
     ),
   },
   data: TokenRecord,
-  extras: { created: boolean({ description: 'true: the call has made the user' }) },
+  extras: { created },
   violationsOf: (params) => [
     ...userFaults(params, 'user_id', 'name'),
     ...(params.create !== undefined && params.issuer === undefined && params.subject === undefined
@@ -73,6 +75,32 @@ export const issueToken = operation({
     'username_taken',
     'user_limit_reached',
   ],
+})
+
+/**
+ * Each call gives a new token, also for the same assertion. It ends those that this operation and
+ * /token/issue gave the device before. Rule C10.
+ */
+export const exchangeToken = operation({
+  id: 'token.exchange',
+  methods: post,
+  path: '/token/exchange',
+  tag: 'Tokens',
+  origin: 'extension',
+  callers: 'anyone',
+  scopes: ['tokens:issue'],
+  summary: 'Exchanges an assertion of another system for a token.',
+  description:
+    'The operator sets the issuers of assertions. A refused assertion is 10023 whatever the reason. push_token is answered when device_guid is sent.',
+  body: {
+    assertion,
+    device_guid: optional(deviceGuid),
+    platform: devicePlatform,
+  },
+  data: TokenRecord,
+  extras: { created },
+  bodyBytesPerToken: 1_024,
+  errors: ['assertion_refused', 'user_not_found', 'user_disabled', 'user_limit_reached'],
 })
 
 /** Ends tokens and sockets as {@link kickDevices} does. Safe to repeat. Rule C9. */

@@ -1,4 +1,5 @@
-import { issueToken, type ParamsOf, revokeTokens } from '@hermod/protocol'
+import { exchangeToken, issueToken, type ParamsOf, revokeTokens } from '@hermod/protocol'
+import type { ExchangeService } from '../../domain/identity/exchange/exchange-service.js'
 import type { IssueService, IssueTarget } from '../../domain/identity/issue-service.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import { type Handler, handle, whenDone } from '../../pipeline/call.js'
@@ -6,8 +7,23 @@ import { toTokenRecord } from '../login/token-record.js'
 
 type IssueParams = ParamsOf<typeof issueToken>
 
-export function issueHandlers({ issues }: { readonly issues: IssueService }): Handler[] {
+export function issueHandlers({
+  exchanges,
+  issues,
+}: {
+  readonly exchanges: ExchangeService
+  readonly issues: IssueService
+}): Handler[] {
   return [
+    handle(exchangeToken, async ({ assertion, ...params }, { principal, userAgent, address }) => {
+      const { token, created } = await exchanges.exchange({
+        appId: principal.appId,
+        assertion,
+        device: deviceOf({ ...params, user_agent: userAgent }),
+        address,
+      })
+      return { data: toTokenRecord(token), extras: { created } }
+    }),
     handle(issueToken, async (params, { principal: { appId } }) => {
       const { token, created } = await issues.issue({
         appId,
@@ -35,7 +51,11 @@ function targetOf({
   return username === undefined ? { issuer, subject } : { username }
 }
 
-function deviceOf({ device_guid: deviceGuid, platform, user_agent }: IssueParams) {
+function deviceOf({
+  device_guid: deviceGuid,
+  platform,
+  user_agent,
+}: Pick<IssueParams, 'device_guid' | 'platform' | 'user_agent'>) {
   return deviceGuid
     ? { deviceGuid, userAgent: user_agent ?? null, ...definedOnly({ platform }) }
     : undefined

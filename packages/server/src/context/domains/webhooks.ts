@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { actorEvent } from '@hermod/protocol/events'
 import type { ServerConfig } from '../../config/config.js'
-import { options as configOptions } from '../../config/options.js'
 import type { AppService } from '../../domain/apps/app-service.js'
 import { LoggedEvents } from '../../domain/events/logged-events.js'
 import { AttemptService } from '../../domain/webhooks/attempts/attempt-service.js'
@@ -14,14 +13,12 @@ import { ReplayService } from '../../domain/webhooks/replay-service.js'
 import { TestService } from '../../domain/webhooks/test-service.js'
 import { DeadLetterPurge } from '../../domain/webhooks/waiting/dead-letter-purge.js'
 import { minuteMs } from '../../lib/clock.js'
-import { KeyedSlots } from '../../lib/concurrency/slots.js'
-import { parseAddressRange } from '../../lib/outbound/address.js'
-import { OutboundClient, urlFault } from '../../lib/outbound/outbound-client.js'
 import type { SecretBox } from '../../lib/secrets/secret-box.js'
 import { newSecret, secretFault } from '../../lib/secrets/webhook-signature.js'
 import { AttemptLog } from '../../webhooks/dispatcher/attempt-log.js'
 import { Dispatcher } from '../../webhooks/dispatcher/dispatcher.js'
 import { HttpSender } from '../../webhooks/http-sender.js'
+import type { Outbound } from '../adapters/outbound.js'
 import { dispatchObserver } from '../adapters/webhooks.js'
 import type { Domain } from '../domain.js'
 import type { Infrastructure } from '../infrastructure.js'
@@ -30,6 +27,8 @@ interface CreateWebhooksOptions {
   readonly config: ServerConfig
   readonly apps: AppService
   readonly secretBox: SecretBox
+  /** Ends with the webhooks. */
+  readonly outbound: Outbound
 }
 
 /** Leases of a database of one process are renewed rarely: each renewal is a commit. */
@@ -39,29 +38,14 @@ const embeddedLeaseMs = 10 * minuteMs
  * repeated later.
  */
 const maxGraceMs = 2_000
-/** Names of one application that are looked up at once. */
-const maxLookUps = 4
 
 export function createWebhooks(
   infrastructure: Infrastructure,
-  { config, apps, secretBox }: CreateWebhooksOptions,
+  { config, apps, secretBox, outbound }: CreateWebhooksOptions,
 ) {
   const { database, stores, outbox, clock, ids, epoch, log, metrics } = infrastructure
-  const outbound = {
-    allowed: config.outbound.allow.map(parseAddressRange),
-    setting: configOptions.outboundAllow.name,
-    proxy: config.outbound.proxy,
-  }
-  const client = new OutboundClient({
-    ...outbound,
-    lookUpShares: new KeyedSlots(() => ({
-      parallel: maxLookUps,
-      maxWaiting: Number.POSITIVE_INFINITY,
-      full: () => new Error('too many names are looked up'),
-    })),
-  })
   const sender = new HttpSender({
-    client,
+    client: outbound.client,
     clock,
     epoch: () => epoch.current,
     userAgent: 'Hermod-Webhooks',
@@ -79,7 +63,7 @@ export function createWebhooks(
     apps,
     ids,
     clock,
-    urlFault: (url) => urlFault(url, outbound),
+    urlFault: outbound.urlFault,
     secretFault,
     newSecret,
     changed: (appId) => dispatcher.changed(appId),
@@ -142,7 +126,7 @@ export function createWebhooks(
         stop: async () => {
           await dispatcher.stop()
           await attemptLog.flush()
-          await client[Symbol.asyncDispose]()
+          await outbound.client[Symbol.asyncDispose]()
         },
       },
     ],

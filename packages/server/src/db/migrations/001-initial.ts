@@ -126,6 +126,14 @@ const rowTables = {
   database_identity: `
     identity_id integer not null primary key,
     epoch text not null`,
+  identity_issuers: `
+    app_id text not null,
+    issuer text not null,
+    settings text not null,
+    sealed text not null,
+    created_at bigint not null,
+    updated_at bigint not null,
+    primary key (app_id, issuer)`,
   webhook_endpoints: `
     app_id text not null,
     endpoint_id bigint not null,

@@ -26,6 +26,7 @@ export const userFixtures: readonly Fixture[] = [
     password,
   })),
   fixture(api.issueToken, (context) => ({ ...identity(context), create: {} })),
+  fixture(api.exchangeToken, { assertion: 'a.b.c' }, { error: 'assertion_refused' }),
   fixture(api.revokeTokens, ({ subject: { id } }) => ({ user_id: id }), victim),
   fixture(api.listIdentities),
   fixture(api.linkIdentity, identity, victim),

@@ -104,6 +104,31 @@ export class IdentityStore {
       .execute()
   }
 
+  /**
+   * Moves all identities of an issuer to another name.
+   * @returns their number; null when there are identities of that name already
+   */
+  async renameIssuer(
+    tx: Tx,
+    { appId, from, to }: { readonly appId: string; readonly from: string; readonly to: string },
+  ): Promise<number | null> {
+    const taken = await tx
+      .selectFrom('user_identities')
+      .select('user_id')
+      .where('app_id', '=', appId)
+      .where('issuer', '=', to)
+      .limit(1)
+      .executeTakeFirst()
+    if (taken) return null
+    const { numUpdatedRows } = await tx
+      .updateTable('user_identities')
+      .set({ issuer: to })
+      .where('app_id', '=', appId)
+      .where('issuer', '=', from)
+      .executeTakeFirst()
+    return Number(numUpdatedRows)
+  }
+
   async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {
     await tx
       .deleteFrom('user_identities')

@@ -1,6 +1,6 @@
 import type { JSONWebKeySet } from 'jose'
-import { LRUCache } from 'lru-cache'
 import { type Clock, hourMs, minuteMs } from '../../../../lib/clock.js'
+import { boundedCache } from '../../../../lib/limits/bounded-cache.js'
 import type { Assertion } from '../../assertions/assertion.js'
 import type { Refusal } from '../../assertions/refusals.js'
 import { type KeySet, keySetOf, signatureRefusal } from '../../assertions/signature.js'
@@ -28,10 +28,16 @@ export class FetchedKeys {
   #keys: { readonly set: KeySet; readonly fetchedAt: number } | null = null
   #fetchedAt = Number.NEGATIVE_INFINITY
   #fetching: Promise<boolean> | null = null
+  #problem = ''
   /** Ends of the memory, by kid; "" = none. */
-  readonly #unknown = new LRUCache<string, number>({ max: maxUnknown })
+  readonly #unknown = boundedCache<string, number>(maxUnknown)
 
   constructor(private readonly options: FetchedKeysOptions) {}
+
+  /** The failure of the last fetch, in words; '' when it succeeded. */
+  get problem(): string {
+    return this.#problem
+  }
 
   /** Checks a signature. A key that is not in the set may have been added since. */
   async signatureRefusal(
@@ -80,8 +86,10 @@ export class FetchedKeys {
       const jwks = await fetch()
       if (jwks.keys.length === 0) throw new Error('the set of keys is empty')
       this.#keys = { set: keySetOf(jwks), fetchedAt }
+      this.#problem = ''
       return true
     } catch (error) {
+      this.#problem = (error as Error).message
       failed(error)
       return false
     }
