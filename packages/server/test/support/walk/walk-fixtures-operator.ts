@@ -17,6 +17,7 @@ const pushCertificate = ({ world }: Pick<WalkContext, 'world'>) => ({
   app_secret: 'walk-secret',
   send_url: 'http://127.0.0.1:9',
 })
+const issuer = { issuer: 'walk', hmac_secret: 'a-secret-of-more-than-thirty-two-bytes' }
 /** Nothing listens there, and no request leaves the machine. */
 const webhook = { url: 'http://localhost:9/hook' }
 
@@ -35,6 +36,16 @@ async function newToken(context: WalkContext): Promise<Params> {
   const params = { ...hereAsApp(context), name: 'walk' }
   const made = await context.world.prepare(api.createAdminToken, context.world.operator, params)
   return { ...hereAsApp(context), token_id: made?.data.token_id ?? 0 }
+}
+/** Leaves the application one issuer, so that its limit is never reached. */
+async function newIssuer(context: WalkContext): Promise<Params> {
+  const { world } = context
+  const app = hereAsApp(context)
+  const listed = await world.prepare(api.listIdentityIssuers, world.operator, app)
+  for (const { issuer } of listed?.data ?? [])
+    await world.prepare(api.removeIdentityIssuer, world.operator, { ...app, issuer })
+  await world.prepare(api.setIdentityIssuer, world.operator, { ...app, ...issuer })
+  return { ...app, issuer: issuer.issuer }
 }
 const victim = { needsVictim: true }
 const noFile = { error: 'file_not_found' } as const
@@ -63,6 +74,14 @@ export const operatorFixtures: readonly Fixture[] = [
       return { app_id, name }
     }),
   ),
+  fixture(api.setIdentityIssuer, (context) => ({ ...hereAsApp(context), ...issuer })),
+  fixture(api.listIdentityIssuers, hereAsApp),
+  fixture(api.removeIdentityIssuer, newIssuer),
+  fixture(api.renameIdentityIssuer, async (context) => ({
+    ...(await newIssuer(context)),
+    new_issuer: context.world.newName(),
+  })),
+  fixture(api.testAssertion, (context) => ({ ...hereAsApp(context), assertion: 'a.b.c' })),
   fixture(api.listPushTasks, hereAsApp),
   ...[api.getPushTask, api.cancelPushTask].map((operation) =>
     fixture(operation, (context) => ({ ...hereAsApp(context), task_id: 1 }), noPush),
