@@ -17,7 +17,7 @@ const profileFields = [
 const device = payload({ device_sn: int32() })
 const toUser = { key: ofAccount, audience: 'users', userChanges: {} } as const
 const toDevices = { ...toUser, payload: device, userChanges: { devices: 'users' } } as const
-const logins = ['token.id', 'token.issue', 'token.login', 'token.user'] as const
+const logins = ['token.exchange', 'token.id', 'token.issue', 'token.login', 'token.user'] as const
 const identity = payload({ issuer: Type.String(), subject: Type.String() })
 const ofIdentity = {
   payload: identity,
@@ -65,6 +65,7 @@ export const userEvents = {
     userChanges: { profile: 'users' },
     personalTexts: { changed: {} },
     causedBy: [
+      'token.exchange',
       'token.issue',
       'user.avatar.update',
       'user.avatar.batch',
@@ -111,7 +112,7 @@ export const userEvents = {
   /** The user is known in another system; also from its first token on. */
   'user.identity_linked': event({
     ...ofIdentity,
-    causedBy: ['operator.user.import', 'token.issue', 'user.identity.link'],
+    causedBy: ['operator.user.import', 'token.exchange', 'token.issue', 'user.identity.link'],
   }),
   /** Not when the user is deleted. */
   'user.identity_unlinked': event({ ...ofIdentity, causedBy: ['user.identity.unlink'] }),

@@ -119,7 +119,7 @@ describe('operations', () => {
     const withScopes = (...wanted: string[]) =>
       operations.filter(({ scopes }) => `${scopes}` === `${wanted}`).map(({ id }) => id)
     expect(withScopes('tokens:issue').toSorted()).toEqual([
-      ...['token.id', 'token.issue', 'token.login', 'token.revoke', 'token.user'],
+      ...['token.exchange', 'token.id', 'token.issue', 'token.login', 'token.revoke', 'token.user'],
       ...[
         'user.identity.link',
         'user.identity.list',

@@ -1,5 +1,6 @@
 import {
   addGroupAdmins,
+  exchangeToken,
   findContacts,
   getProfile,
   type Operation,
@@ -38,8 +39,15 @@ describe('the cost of a call', () => {
   )
 
   it('of parsing a body is a token for 4 KiB', () => {
-    expect([0, 4_095, 4_096, 1_048_576].map(bodyCost)).toEqual([0, 0, 1, 256])
+    expect([0, 4_095, 4_096, 1_048_576].map((bytes) => bodyCost(bytes))).toEqual([0, 0, 1, 256])
     expect(costOf(addGroupAdmins).parsedBytes({ user_list: ids(2) }, 10_000)).toBe(10_000)
+  })
+
+  it('of an assertion is a token for 1 KiB', () => {
+    const { bodyBytesPerToken } = exchangeToken
+    expect([1_023, 1_024, 8_191].map((bytes) => bodyCost(bytes, bodyBytesPerToken))).toEqual([
+      0, 1, 7,
+    ])
   })
 
   it('of parsing a message is that of its copies, unless the body holds more than the message', () => {

@@ -73,7 +73,7 @@ describe.each(testBackends())('exchange of assertions on $name', (backend) => {
     expect(new Set(ids).size).toBe(2)
   })
 
-  it('a refused assertion answers 10023, whatever the reason; metric, log and test have it', async () => {
+  it('a refused assertion answers one code, whatever the reason; metric, log and test have it', async () => {
     const issuer = await newIssuer({ create: 'first_login', audience: ['app'] })
     const now = Math.floor(server.clock.now() / 1000)
     const refused = {
@@ -87,7 +87,11 @@ describe.each(testBackends())('exchange of assertions on $name', (backend) => {
       const figure = `hermod_assertion_refusals_total{reason="${reason}"}`
       const before = await metric(api, figure)
       const answer = await exchange(assertion)
-      expect(answer.envelope).toEqual({ code: 10023, data: null, message: 'assertion was refused' })
+      expect(answer.envelope).toEqual({
+        code: answerCode.assertion_refused,
+        data: null,
+        message: 'assertion was refused',
+      })
       expect(await metric(api, figure)).toBe((Number.isNaN(before) ? 0 : before) + 1)
       expect(server.output()).toContain(`"reason":"${reason}"`)
       expect(await test(assertion)).toMatchObject({ ok: false, reason, user_id: 0 })
@@ -126,7 +130,7 @@ describe.each(testBackends())('exchange of assertions on $name', (backend) => {
     }
   })
 
-  it('disabled users are 10014; the subject of a deleted user is free', async () => {
+  it('disabled users are refused; the subject of a deleted user is free', async () => {
     const issuer = await newIssuer({ create: 'first_login' })
     const subject = newPerson()
     const { data } = await exchanged(assertionOf(issuer, subject))
