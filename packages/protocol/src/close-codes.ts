@@ -15,7 +15,7 @@ const table = {
   epochChanged: [4008, 'The database was restored. Drop the store, keep unsent messages, sync.'],
   replaced: [4500, 'The device has opened a newer session.'],
   kicked: [4501, 'The device was logged out.'],
-  tokenRevoked: [4502, 'The token was revoked, or an Admin token has lost the scope of a session.'],
+  tokenRevoked: [4502, 'The token was revoked, or an Admin token has lost a scope.'],
   userDisabled: [4503, 'The user was disabled.'],
   userDeleted: [4504, 'The user was deleted.'],
   invalidToken: [4505, 'The token is not valid.'],

@@ -185,7 +185,14 @@ class World {
 
   open(userId: number, pos: string | null = null, deviceSn: number | null = null): FakeSession {
     const session: FakeSession = {
-      ...{ id: this.#nextId++, appId: 'shop', userId, deviceSn, tokenHash: `t${userId}` },
+      ...{
+        id: this.#nextId++,
+        appId: 'shop',
+        userId,
+        deviceSn,
+        tokenHash: `t${userId}`,
+        scopes: null,
+      },
       ...{ phase: 'entering' as const, hasMissed: false, isBehind: false },
       ...{ state: null, readyAt: -1, pos, written: [], closed: [] },
       link: {

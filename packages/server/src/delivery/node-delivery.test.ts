@@ -39,7 +39,7 @@ function setUp() {
   let lastId = 0
   function aSession(appId = 'shop', userId = 1): FakeSession {
     const session: FakeSession = {
-      ...{ id: ++lastId, appId, userId, deviceSn: null, tokenHash: `t${lastId}` },
+      ...{ id: ++lastId, appId, userId, deviceSn: null, tokenHash: `t${lastId}`, scopes: null },
       ...{ phase: 'entering' as const, hasMissed: false, isBehind: false },
       ...{ closed: [], written: [] },
       link: {

@@ -2,10 +2,10 @@ import { setImmediate } from 'node:timers/promises'
 import type { Session } from '../sessions/session.js'
 import type { Connection } from './connection.js'
 
-/** Apps that are disabled, and Admin tokens that have ended or lack the scope of a session. */
+/** Apps that are disabled, and Admin tokens that have ended or have a list of scopes. */
 export interface EndedAccess {
   readonly apps: ReadonlySet<string>
-  readonly adminTokens: ReadonlyMap<string, 'expired' | 'revoked' | 'narrowed'>
+  readonly adminTokens: ReadonlyMap<string, 'expired' | 'revoked' | ReadonlySet<string>>
 }
 
 /** The open sessions. */
@@ -23,7 +23,7 @@ export type FindEndedAccess = (of: {
 const closings = {
   expired: { code: 'tokenExpired', reason: 'the token has expired' },
   revoked: { code: 'tokenRevoked', reason: 'the token is no longer valid' },
-  narrowed: { code: 'tokenRevoked', reason: 'the Admin token lacks the scope of a session' },
+  narrowed: { code: 'tokenRevoked', reason: 'the Admin token has lost a scope' },
 } as const
 
 /** Connections that are closed in one turn of the event loop. */
@@ -31,8 +31,8 @@ const closedPerTurn = 200
 const everyMs = 1_000
 
 /**
- * Closes the sessions of disabled apps, and of Admin tokens that have ended or lack the scope of a
- * session, within a second on every node: it reads them and depends on no message of the bus.
+ * Closes the sessions of disabled apps, and of Admin tokens that have ended or lost a scope, within a
+ * second on every node: it reads them and depends on no message of the bus.
  */
 export class AccessWatch {
   readonly #byAdminToken = new Map<string, Set<Connection>>()
@@ -83,12 +83,24 @@ export class AccessWatch {
         link.close('unknownApplication', 'application_disabled')
         await count()
       }
-    for (const [token, ending] of adminTokens)
+    for (const [token, access] of adminTokens)
       for (const connection of [...(this.#byAdminToken.get(token) ?? [])]) {
+        const ending = endingOf(connection, access)
+        if (ending === null) continue
         connection.close(closings[ending].code, closings[ending].reason)
         await count()
       }
   }
+}
+
+/** @param access how the token has ended, or the scopes that it has now */
+function endingOf(
+  { session }: Connection,
+  access: 'expired' | 'revoked' | ReadonlySet<string>,
+): keyof typeof closings | null {
+  if (typeof access === 'string') return access
+  const before = session?.scopes ?? null
+  return before !== null && [...before].every((scope) => access.has(scope)) ? null : 'narrowed'
 }
 
 function adminTokenOfSession({ session, credentials }: Connection): string | null {

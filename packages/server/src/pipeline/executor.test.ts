@@ -184,7 +184,7 @@ describe('a success', () => {
     expect(seen).toEqual([])
     const link = { write() {}, isBehind: false, heardAt: 0, ping() {}, close() {} }
     const session: Session = {
-      ...{ id: 1, appId: 'home', userId: 1, deviceSn: 1, tokenHash: '', link },
+      ...{ id: 1, appId: 'home', userId: 1, deviceSn: 1, tokenHash: '', scopes: null, link },
       ...{ phase: 'live', hasMissed: false },
     }
     expect((await executor.answer(ofSession, { ...callOf(), session })).code).toBe(200)

@@ -30,7 +30,7 @@ class FakeLink {
 function open(userId: number, deviceSn: number | null, id = nextId++) {
   const link = new FakeLink()
   const session = {
-    ...{ id, appId, userId, deviceSn, tokenHash: '', link },
+    ...{ id, appId, userId, deviceSn, tokenHash: '', scopes: null, link },
     ...{ phase: 'live' as const, hasMissed: false },
   }
   registry.add(session)

@@ -13,6 +13,7 @@ function aSession(of: Partial<Session> = {}): Session & { readonly closed: strin
     userId: 1,
     deviceSn: null,
     tokenHash: null,
+    scopes: null,
     phase: 'entering',
     hasMissed: false,
     ...of,

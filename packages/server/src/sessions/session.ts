@@ -1,4 +1,4 @@
-import type { CloseName, Int64 } from '@hermod/protocol'
+import type { CloseName, Int64, Scopes } from '@hermod/protocol'
 
 /**
  * - `entering`: delivery does not know yet which events concern the session
@@ -19,6 +19,8 @@ export interface Session {
   readonly deviceSn: number | null
   /** The hash of its token; null = an Admin token for the user. */
   readonly tokenHash: string | null
+  /** The scopes of the Admin token when the session was opened. */
+  readonly scopes: Scopes
   readonly link: SessionLink
   /** Only delivery changes it. A session begins as `entering`. */
   phase: SessionPhase

@@ -234,37 +234,38 @@ describe.each(testBackends())('a token that loses a scope on $name', (backend) =
   /** A second, and time for a busy machine. */
   const soonMs = 4_000
 
-  it.concurrent('is checked by the new list at its next call; its session ends without messages:read', async () => {
+  it.concurrent('is checked by the new list at its next call; its session ends, and another one needs messages:read', async () => {
     const made = await scopedToken(server, ['messages:read', 'messages:send'])
     using client = await open(made.token)
     const send = () => client.call('message.send', textTo([user.id], 'x'))
     expect((await send()).code).toBe(200)
+    const begun = performance.now()
     await setScopes(server, made, ['messages:read'])
     expect(namedScope(await send())).toBe('messages:send')
-    expect((await client.call('message.unread')).code).toBe(200)
-    const begun = performance.now()
-    await setScopes(server, made, ['messages:send'])
     const { data } = await client.next('session.closing')
     expect(data).toMatchObject({
       code: 4502,
-      reason: 'the Admin token lacks the scope of a session',
+      reason: 'the Admin token has lost a scope',
     })
     expect((await client.closed()).code).toBe(4502)
     expect(performance.now() - begun).toBeLessThan(soonMs)
+    using again = await open(made.token)
+    expect((await again.call('message.unread')).code).toBe(200)
+    await setScopes(server, made, ['messages:send'])
     using refused = await GatewayClient.connect(server.url)
     const { appId } = server
     const answer = await refused.open({ appId, accessToken: made.token, userId: user.id })
     expect(namedScope(answer)).toBe('messages:read')
   })
 
-  it.concurrent('keeps its sessions when it has the scope of a session, narrowed or widened', async () => {
-    const made = await scopedToken(server)
+  it.concurrent('keeps its sessions when it is widened, and loses them when it gets a list', async () => {
+    const made = await scopedToken(server, ['messages:read'])
     using client = await open(made.token)
     using witness = await open((await scopedToken(server, ['messages:read'])).token)
-    const other = await scopedToken(server, ['messages:read'])
+    const other = await scopedToken(server)
     using watched = await open(other.token)
-    await setScopes(server, made, ['messages:read', 'push'])
-    await setScopes(server, other, ['push'])
+    await setScopes(server, made, ['push', 'messages:read'])
+    await setScopes(server, other, ['messages:read', 'push'])
     // The look that ends this session has seen the other tokens too.
     expect((await watched.closed()).code).toBe(4502)
     for (const each of [client, witness]) expect((await each.call('message.unread')).code).toBe(200)

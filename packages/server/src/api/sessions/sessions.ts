@@ -27,8 +27,9 @@ export function sessionHandlers({
       ) => {
         const { appId, userId, deviceSn } = principal
         const tokenHash = principal.kind === 'user' ? principal.tokenHash : null
+        const scopes = principal.kind === 'admin' ? principal.scopes : null
         const { session, expiresAt, epoch, openedAt, state } = await sessionService.open(
-          { appId, userId, deviceSn, tokenHash },
+          { appId, userId, deviceSn, tokenHash, scopes },
           { deviceGuid, platform, userAgent, pos: pos === '' ? null : pos },
           connection,
           chargeRowsTo(allowance),

@@ -5,7 +5,7 @@ import { type FanOut, FanOuts } from './fan-outs.js'
 /** A session that notes what is written to it. */
 function aSession(log: string[], name: string): Session & { isBehind: boolean } {
   const session = {
-    ...{ id: 1, appId: 'shop', userId: 1, deviceSn: null, tokenHash: null },
+    ...{ id: 1, appId: 'shop', userId: 1, deviceSn: null, tokenHash: null, scopes: null },
     ...{ phase: 'live' as const, hasMissed: false, isBehind: false },
     link: {
       write: (frames: Buffer) => log.push(`${name} ${frames}`),

@@ -3,8 +3,6 @@ import {
   type AppSettings,
   appStatus,
   type Int64,
-  missingScope,
-  openSession,
   type Scopes,
   systemUserId,
 } from '@hermod/protocol'
@@ -230,16 +228,16 @@ export class AppService {
   }
 
   /**
-   * Finds which apps are disabled, and which Admin tokens have ended or lack the scope of a session,
-   * past all caches.
-   * @returns adminTokens: how they ended
+   * Finds which apps are disabled, and which Admin tokens have ended or have a list of scopes, past
+   * all caches.
+   * @returns adminTokens: how they ended, or the list
    */
   async findEndedAccess(of: {
     readonly apps: readonly string[]
     readonly adminTokens: readonly string[]
   }): Promise<{
     readonly apps: ReadonlySet<string>
-    readonly adminTokens: ReadonlyMap<string, 'expired' | 'revoked' | 'narrowed'>
+    readonly adminTokens: ReadonlyMap<string, 'expired' | 'revoked' | ReadonlySet<string>>
   }> {
     const { database, store, clock } = this.options
     const tokens = new Map(of.adminTokens.map((secret) => [hashToken(secret), secret]))
@@ -247,12 +245,11 @@ export class AppService {
       store.listEnded(db, { appIds: of.apps, tokenHashes: [...tokens.keys()], at: clock.now() }),
     )
     const apps = new Set<string>()
-    const adminTokens = new Map<string, 'expired' | 'revoked' | 'narrowed'>()
+    const adminTokens = new Map<string, 'expired' | 'revoked' | ReadonlySet<string>>()
     for (const { kind, id, scopes } of found)
       if (kind === 'disabled') apps.add(id)
       else if (kind !== 'limited') adminTokens.set(tokens.get(id) ?? '', kind)
-      else if (missingScope(openSession.scopes, scopes) !== null)
-        adminTokens.set(tokens.get(id) ?? '', 'narrowed')
+      else if (scopes !== null) adminTokens.set(tokens.get(id) ?? '', scopes)
     return { apps, adminTokens }
   }
 

@@ -63,7 +63,7 @@ class World {
 
   open(userId: Int64, deviceSn: number | null = 1): Session {
     const session: Session = {
-      ...{ id: ++this.#sessionId, appId, userId, deviceSn, tokenHash: '', link },
+      ...{ id: ++this.#sessionId, appId, userId, deviceSn, tokenHash: '', scopes: null, link },
       ...{ phase: 'live', hasMissed: false },
     }
     this.registry.add(session)

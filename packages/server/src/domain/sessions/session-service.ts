@@ -1,4 +1,4 @@
-import { AppError, type Int64 } from '@hermod/protocol'
+import { AppError, type Int64, type Scopes } from '@hermod/protocol'
 import type { Epoch } from '../../db/identity/epoch.js'
 import type { SessionDelivery, SyncState } from '../../delivery/delivery.js'
 import type { Clock } from '../../lib/clock.js'
@@ -27,6 +27,8 @@ export interface SessionOwner {
   readonly userId: Int64
   /** null with an Admin token, whose sessions have no device. */
   readonly tokenHash: string | null
+  /** The scopes of an Admin token. */
+  readonly scopes: Scopes
   /** null when the token is tied to no device. */
   readonly deviceSn: number | null
 }
@@ -65,7 +67,7 @@ export class SessionService {
     charge: ChargeRows,
   ): Promise<EnteredSession> {
     const { ids, tokens, sessions, delivery, clock, epoch } = this.options
-    const { appId, userId, tokenHash } = owner
+    const { appId, userId, tokenHash, scopes } = owner
     const deviceSn = await this.#deviceOf(owner, client)
     const expiresAt = tokenHash === null ? null : await tokens.findExpiry({ appId, tokenHash })
     const id = await ids.next()
@@ -75,6 +77,7 @@ export class SessionService {
       userId,
       deviceSn,
       tokenHash,
+      scopes,
       link: connection,
       phase: 'entering',
       hasMissed: false,

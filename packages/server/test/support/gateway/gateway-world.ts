@@ -125,9 +125,10 @@ export class World {
   }
 
   /** All sessions of Admin tokens share one. */
-  #endingOf(token: string): (readonly [string, 'expired' | 'revoked' | 'narrowed'])[] {
+  #endingOf(token: string): (readonly [string, 'expired' | 'revoked' | ReadonlySet<string>])[] {
     const { adminToken } = this
-    return adminToken === null || adminToken === 'valid' ? [] : [[token, adminToken]]
+    if (adminToken === null || adminToken === 'valid') return []
+    return [[token, adminToken === 'narrowed' ? new Set(['messages:read']) : adminToken]]
   }
 
   readonly isDraining = false
@@ -144,6 +145,7 @@ export class World {
       const session: Session = {
         ...{ id: this.sessions.length, appId: 'home', userId: 1, deviceSn: null },
         tokenHash: this.adminToken === null ? 'hash' : null,
+        scopes: null,
         link: connection,
         phase: 'entering',
         hasMissed: false,

@@ -57,7 +57,7 @@ const usersOf = (appId: string) => users.filter((user) => user.appId === appId)
 
 /** Stands for the session of a connected client. */
 const session: Session = {
-  ...{ id: 1, appId: 'here', userId: subject.id, deviceSn: null, tokenHash: '' },
+  ...{ id: 1, appId: 'here', userId: subject.id, deviceSn: null, tokenHash: '', scopes: null },
   link: { write() {}, isBehind: false, heardAt: 0, ping() {}, close() {} },
   ...{ phase: 'live', hasMissed: false },
 }
