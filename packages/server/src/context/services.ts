@@ -15,7 +15,7 @@ import { createDeviceService, createDevices } from './domains/devices.js'
 import { createEventLog } from './domains/event-log.js'
 import { createFileCredentials, createFiles } from './domains/files.js'
 import { createGroups } from './domains/groups.js'
-import { createIdentity } from './domains/identity.js'
+import { createIdentity, createIdentityParts } from './domains/identity.js'
 import { createIntegrity } from './domains/integrity.js'
 import { createLogin, createLoginParts } from './domains/login.js'
 import { createMessaging } from './domains/messaging.js'
@@ -75,6 +75,13 @@ export function createDomains(
     devices: deviceService,
     parts,
   })
+  const identityParts = createIdentityParts(infrastructure, {
+    accounts,
+    apps,
+    passwords: login.services.passwords,
+    secretBox,
+    outbound,
+  })
   const numbers = config.rateLimit.enabled ? new NumberLookupLimit() : noNumberLookupLimit
   const contacts = createContacts(infrastructure, { config, accounts, apps, numbers })
   const groups = createGroups(infrastructure, { apps, secretKeys })
@@ -86,6 +93,7 @@ export function createDomains(
     devices: deviceService,
     login: parts,
     passwords: login.services.passwords,
+    proofs: identityParts.proofs,
     ownership: groups.services.ownershipTransfer,
     numbers,
   })
@@ -130,9 +138,7 @@ export function createDomains(
     access: devices.services.deviceAccess,
     login: parts,
     maker: users.services.userMaker,
-    passwords: login.services.passwords,
-    secretBox,
-    outbound,
+    parts: identityParts,
   })
   const presence = createPresence(infrastructure)
   const eventLog = createEventLog(infrastructure, { apps })

@@ -2,7 +2,7 @@ import { operation } from '../../operation.js'
 import { Identity } from '../../resources/identity.js'
 import { array, optional, string } from '../../schema.js'
 import { done, get, post } from '../fields.js'
-import { identity } from './fields.js'
+import { assertion, identity, userFaults } from './fields.js'
 
 const ofUsers = {
   tag: 'Users',
@@ -11,7 +11,18 @@ const ofUsers = {
   origin: 'extension',
 } as const
 const password = optional(
-  string({ description: 'password of the user; needed with a user token', maxLength: 128 }),
+  string({
+    description: 'password of the user; needed with a user token, or a proof',
+    maxLength: 128,
+  }),
+)
+const proof = optional(
+  string({
+    description:
+      'fresh assertion of an identity that is linked already, for a user without a password',
+    minLength: 1,
+    maxLength: 8_192,
+  }),
 )
 
 /** By the time of the link. Rule C9. */
@@ -35,11 +46,24 @@ export const linkIdentity = operation({
   methods: post,
   path: '/user/identity/link',
   summary: 'Links a subject of an issuer to the user.',
-  description: 'With an Admin token; a user token would claim a subject that it does not prove.',
-  callers: 'adminForUser',
-  body: identity,
+  description:
+    'An Admin token names issuer and subject, or gives an assertion. A user token gives an assertion: it would claim a subject that it does not prove.',
+  body: {
+    issuer: optional(identity.issuer),
+    subject: optional(identity.subject),
+    assertion: optional(assertion),
+    password,
+    proof,
+  },
   data: done,
-  errors: ['user_already_bound', 'identity_limit_reached'],
+  violationsOf: (params) => userFaults(params, 'assertion'),
+  bodyBytesPerToken: 1_024,
+  errors: [
+    'user_already_bound',
+    'identity_limit_reached',
+    'assertion_refused',
+    'password_incorrect',
+  ],
 })
 
 /** The last identity of a user without a password stays. Rule C9. */
@@ -49,7 +73,8 @@ export const unlinkIdentity = operation({
   methods: post,
   path: '/user/identity/unlink',
   summary: 'Unlinks a subject of an issuer from the user.',
-  body: { ...identity, password },
+  body: { ...identity, password, proof },
+  bodyBytesPerToken: 1_024,
   data: done,
-  errors: ['identity_not_found', 'last_identity', 'password_incorrect'],
+  errors: ['identity_not_found', 'last_identity', 'password_incorrect', 'assertion_refused'],
 })

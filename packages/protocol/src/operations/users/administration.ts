@@ -120,9 +120,17 @@ export const deleteUser = operation({
   scopes: ['users:write'],
   body: {
     password: optional(
-      string({ description: 'password; needed with a user token', maxLength: 128 }),
+      string({ description: 'password; needed with a user token, or assertion', maxLength: 128 }),
+    ),
+    assertion: optional(
+      string({
+        description: 'fresh assertion of an identity, for a user without a password',
+        minLength: 1,
+        maxLength: 8_192,
+      }),
     ),
   },
   data: done,
-  errors: ['password_incorrect'],
+  bodyBytesPerToken: 1_024,
+  errors: ['password_incorrect', 'assertion_refused'],
 })

@@ -1,6 +1,7 @@
-import { linkIdentity, listIdentities, unlinkIdentity } from '@hermod/protocol'
+import { AppError, linkIdentity, listIdentities, unlinkIdentity } from '@hermod/protocol'
 import type { IdentityService } from '../../domain/identity/identities/identity-service.js'
-import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
+import type { UserProof } from '../../domain/identity/proofs/user-proofs.js'
+import { type CallContext, data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 
 export function identityHandlers({
   identities,
@@ -14,15 +15,32 @@ export function identityHandlers({
         found.map(({ issuer, subject, linkedAt }) => ({ issuer, subject, linked_at: linkedAt })),
       )
     }),
-    handle(linkIdentity, ({ issuer, subject }, { principal }) => {
-      const { appId, userId, tokenOwnerId: actorId } = principal
-      return whenDone(identities.link({ appId, issuer, subject, userId, actorId }))
+    handle(linkIdentity, async ({ issuer, subject, assertion, ...given }, context) => {
+      const { appId, userId, tokenOwnerId: actorId } = context.principal
+      const proof = proofOf(given, context)
+      if (assertion !== undefined)
+        return whenDone(identities.linkAsserted({ appId, userId, actorId }, assertion, proof))
+      // A user could claim a subject whose person has not come yet.
+      if (proof !== null)
+        throw new AppError('invalid_parameter', 'assertion is required with a user token')
+      // The definition requires both.
+      const subjectOf = { issuer: issuer ?? '', subject: subject ?? '' }
+      return whenDone(identities.link({ appId, ...subjectOf, userId, actorId }))
     }),
-    handle(unlinkIdentity, ({ issuer, subject, password = '' }, { principal, address }) => {
-      const { appId, userId, tokenOwnerId: actorId } = principal
-      const proof =
-        principal.kind === 'user' ? { password, address, tokenHash: principal.tokenHash } : null
+    handle(unlinkIdentity, ({ issuer, subject, ...given }, context) => {
+      const { appId, userId, tokenOwnerId: actorId } = context.principal
+      const proof = proofOf(given, context)
       return whenDone(identities.unlink({ appId, issuer, subject, userId, actorId }, proof))
     }),
   ]
+}
+
+/** Returns null for an Admin token, which needs no proof. */
+function proofOf(
+  { password = '', proof: assertion = '' }: { readonly password?: string; readonly proof?: string },
+  { principal, address }: CallContext<'user'>,
+): UserProof | null {
+  return principal.kind === 'user'
+    ? { password, assertion, address, tokenHash: principal.tokenHash }
+    : null
 }

@@ -8,10 +8,12 @@ export function deletionHandlers({
   readonly deletions: DeletionService
 }): Handler[] {
   return [
-    handle(deleteUser, ({ password = '' }, { principal, address }) => {
+    handle(deleteUser, ({ password = '', assertion = '' }, { principal, address }) => {
       const { appId, userId, tokenOwnerId: actorId } = principal
       const proof =
-        principal.kind === 'user' ? { password, address, tokenHash: principal.tokenHash } : null
+        principal.kind === 'user'
+          ? { password, assertion, address, tokenHash: principal.tokenHash }
+          : null
       return whenDone(deletions.delete({ appId, userId, actorId, proof }))
     }),
   ]

@@ -10,6 +10,7 @@ import { IssuerAdminService } from '../../domain/identity/issuers/issuer-admin-s
 import { IssuerService } from '../../domain/identity/issuers/issuer-service.js'
 import { IssuerStore } from '../../domain/identity/issuers/issuer-store.js'
 import { FetchedKeySets } from '../../domain/identity/issuers/keys/fetched-key-sets.js'
+import { UserProofs } from '../../domain/identity/proofs/user-proofs.js'
 import { SubjectTokens } from '../../domain/identity/subject-tokens.js'
 import type { PasswordService } from '../../domain/login/password-service.js'
 import type { AccountService } from '../../domain/users/account-service.js'
@@ -29,17 +30,19 @@ interface IdentityOptions {
   readonly access: DeviceAccessService
   readonly login: Pick<LoginParts, 'storing' | 'tokens'>
   readonly maker: UserMaker
-  readonly passwords: PasswordService
-  readonly secretBox: SecretBox
-  readonly outbound: Outbound
+  readonly parts: IdentityParts
 }
+
+/** The parts of identities that the deletion of users needs. */
+export type IdentityParts = ReturnType<typeof createIdentityParts>
 
 /** New users of one issuer. */
 const newUserRate = { perSecond: 50, burst: 50 }
 
 export function createIdentity(infrastructure: Infrastructure, options: IdentityOptions) {
   const { database, stores, outbox, ids, clock } = infrastructure
-  const { config, accounts, apps, access, login, maker, passwords } = options
+  const { config, accounts, apps, access, login, maker } = options
+  const { assertions, issuers, issuerAdmin, proofs } = options.parts
   const { identities, users } = stores
   const tokenLifeMs = config.accounts.userTokenTtlMs
   const subjectTokens = new SubjectTokens({
@@ -52,12 +55,6 @@ export function createIdentity(infrastructure: Infrastructure, options: Identity
     outbox,
     ids,
     clock,
-  })
-  const { issuers, issuerAdmin } = createIssuers(infrastructure, options)
-  const assertions = new AssertionService({
-    issuers,
-    clock,
-    observer: assertionObserver(infrastructure.log, infrastructure.metrics),
   })
   const exchanges = new ExchangeService({
     database,
@@ -82,7 +79,7 @@ export function createIdentity(infrastructure: Infrastructure, options: Identity
       database,
       store: identities,
       accounts,
-      passwords,
+      proofs,
       outbox,
       clock,
     }),
@@ -103,10 +100,23 @@ export function createIdentity(infrastructure: Infrastructure, options: Identity
   return { services } satisfies Domain
 }
 
-function createIssuers(
-  { database, caches, stores, clock, log }: Infrastructure,
-  { apps, secretBox, outbound: { client, urlFault } }: IdentityOptions,
+export function createIdentityParts(
+  { database, caches, stores, clock, log, metrics }: Infrastructure,
+  {
+    accounts,
+    apps,
+    passwords,
+    secretBox,
+    outbound: { client, urlFault },
+  }: {
+    readonly accounts: AccountService
+    readonly apps: AppService
+    readonly passwords: PasswordService
+    readonly secretBox: SecretBox
+    readonly outbound: Outbound
+  },
 ) {
+  const { identities } = stores
   const store = new IssuerStore(caches.identityIssuers)
   const issuers = new IssuerService({
     database,
@@ -119,10 +129,13 @@ function createIssuers(
     database,
     store,
     issuers,
-    identities: stores.identities,
+    identities,
     apps,
     clock,
     urlFault,
   })
-  return { issuers, issuerAdmin }
+  const observer = assertionObserver(log, metrics)
+  const assertions = new AssertionService({ issuers, clock, observer })
+  const proofs = new UserProofs({ database, accounts, passwords, assertions, identities })
+  return { assertions, issuers, issuerAdmin, proofs }
 }

@@ -3,6 +3,7 @@ import type { AppService } from '../../domain/apps/app-service.js'
 import type { DeviceService } from '../../domain/devices/device-service.js'
 import type { OwnershipTransfer } from '../../domain/groups/membership/ownership-transfer.js'
 import type { LoginQueue } from '../../domain/login/login-queue.js'
+import type { UserProofs } from '../../domain/identity/proofs/user-proofs.js'
 import type { PasswordService } from '../../domain/login/password-service.js'
 import type { TokenService } from '../../domain/login/token-service.js'
 import { AccountService } from '../../domain/users/account-service.js'
@@ -58,6 +59,7 @@ interface UsersOptions {
   readonly devices: DeviceService
   readonly login: Pick<LoginParts, 'hasher' | 'storing' | 'changing' | 'tokens'>
   readonly passwords: PasswordService
+  readonly proofs: UserProofs
   readonly ownership: OwnershipTransfer
   readonly numbers: Pick<NumberLookupLimit, 'take'>
 }
@@ -75,6 +77,7 @@ export function createUsers(
     devices,
     login: { hasher, storing, changing, tokens },
     passwords,
+    proofs,
     ownership,
     numbers,
   }: UsersOptions,
@@ -94,7 +97,7 @@ export function createUsers(
     personal: personalStores(stores),
     users: stores.users,
     counts: stores.userCounts,
-    passwords,
+    proofs,
     tokens,
     changing,
     ownership,

@@ -1,5 +1,6 @@
 /** Tokens, users, their settings and devices. */
 import * as api from '@hermod/protocol'
+import { buildAssertion, hmacSigner, sharedSecret } from '../assertions/builder.js'
 import { mobileOf } from '../contacts.js'
 import { asSubject, type Fixture, fixture, type WalkContext } from './walk-fixture.js'
 
@@ -13,6 +14,18 @@ const credentials = ({ world, subject }: WalkContext) => ({
   password: subject.password,
 })
 const identity = ({ world }: WalkContext) => ({ issuer: 'walk', subject: world.newName() })
+/** An assertion of an issuer of the application, for a subject that no user has. */
+async function asserted({ world, subject }: WalkContext) {
+  const issuer = { app_id: world.here.appId, issuer: 'walk-link', hmac_secret: sharedSecret }
+  await world.prepare(api.setIdentityIssuer, world.operator, issuer)
+  const iat = Math.floor(Date.now() / 1000)
+  const assertion = buildAssertion({
+    header: { alg: 'HS256' },
+    payload: { iss: issuer.issuer, sub: world.newName(), iat, exp: iat + 60 },
+    signer: hmacSigner(sharedSecret),
+  })
+  return { assertion, password: subject.password }
+}
 const subjectAsList = ({ subject }: WalkContext) => ({ list: [subject.id] })
 
 export const userFixtures: readonly Fixture[] = [
@@ -29,7 +42,7 @@ export const userFixtures: readonly Fixture[] = [
   fixture(api.exchangeToken, { assertion: 'a.b.c' }, { error: 'assertion_refused' }),
   fixture(api.revokeTokens, ({ subject: { id } }) => ({ user_id: id }), victim),
   fixture(api.listIdentities),
-  fixture(api.linkIdentity, identity, victim),
+  fixture(api.linkIdentity, asserted, victim),
   fixture(
     api.unlinkIdentity,
     async (context) => {

@@ -84,7 +84,7 @@ const userTexts = new Set([
   ...['username', 'login_name', 'mobile', 'email', 'nick_name', 'avatar', 'description'],
   ...['private_info', 'public_info', 'alias', 'auth_question', 'auth_answer', 'tags'],
   ...['password', 'old_password', 'new_password', 'push_nick_name', 'push_token'],
-  ...['issuer', 'subject', 'assertion', 'user_agent'],
+  ...['issuer', 'subject', 'assertion', 'proof', 'user_agent'],
   ...['device_token', 'notifier_name', 'object_name', 'store_token', 'qr_info', 'source'],
 ])
 

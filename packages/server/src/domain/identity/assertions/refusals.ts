@@ -25,6 +25,7 @@ export const refusalTexts = {
   unusable_key:
     'the key that fits cannot be used: RSA keys need 2048 bits, and keys must be public and valid',
   wrong_signature: 'the signature was not made by the key of the issuer',
+  wrong_user: 'the subject is not linked to the user of the call',
   revoked: 'iat is at or before the last revocation of the logins of the user',
 } as const
 

@@ -2,17 +2,17 @@ import { AppError } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { Outbox } from '../../../outbox/outbox.js'
-import type { PasswordProof, PasswordService } from '../../login/password-service.js'
 import type { AccountService } from '../../users/account-service.js'
 import type { UserKey } from '../../users/user-model.js'
+import type { UserProof, UserProofs } from '../proofs/user-proofs.js'
 import { type IdentityChange, identityEvent, type Subject } from './identity-model.js'
 import type { Identity, IdentityStore } from './identity-store.js'
 
 interface IdentityServiceOptions {
   readonly database: Database
   readonly store: IdentityStore
-  readonly accounts: Pick<AccountService, 'lockForUpdate'>
-  readonly passwords: Pick<PasswordService, 'verify'>
+  readonly accounts: Pick<AccountService, 'get' | 'lockForUpdate'>
+  readonly proofs: Pick<UserProofs, 'accept' | 'verify'>
   readonly outbox: Outbox
   readonly clock: Clock
 }
@@ -33,33 +33,57 @@ export class IdentityService {
    * @throws AppError user_already_bound, identity_limit_reached, user_not_found, user_deleted
    */
   async link(change: IdentityChange): Promise<void> {
-    const { database, store, accounts, outbox, clock } = this.options
-    const { appId, issuer, subject, userId } = change
-    await database.transaction(async (tx) => {
-      await accounts.lockForUpdate(tx, appId, userId)
-      const identities = await store.list(tx, { appId, userId })
-      if (identities.some((known) => isSame(known, change))) return
-      if (identities.length >= maxIdentities) throw new AppError('identity_limit_reached')
-      const identity = { appId, issuer, subject, userId, linkedAt: clock.now() }
-      if (!(await store.insert(tx, identity))) throw new AppError('user_already_bound')
-      outbox.append(tx, identityEvent('user.identity_linked', change))
-    })
+    await this.options.database.transaction((tx) => this.#link(tx, change, null))
   }
 
   /**
-   * @param proof null: no password is required
-   * @throws AppError identity_not_found, last_identity, invalid_parameter for a proof without a
-   * password, password_incorrect, too_many_requests, user_not_found, user_deleted
+   * Links the subject of an assertion.
+   * @param proof null: no proof is required
+   * @throws AppError as {@link link}, assertion_refused, invalid_parameter for a missing proof,
+   * password_incorrect, too_many_requests
    */
-  async unlink(change: IdentityChange, proof: PasswordProof | null): Promise<void> {
-    const { database, passwords } = this.options
+  async linkAsserted(
+    { appId, userId, actorId }: Omit<IdentityChange, 'issuer' | 'subject'>,
+    assertion: string,
+    proof: UserProof | null,
+  ): Promise<void> {
+    const { database, accounts, proofs } = this.options
+    const verified = proof === null ? null : await proofs.verify(appId, userId, proof)
+    const user = verified ?? (await accounts.get(appId, userId))
+    const { issuer, claims } = await proofs.accept(user, assertion)
+    const { subject } = claims
+    const change = { appId, userId, actorId, issuer: issuer.issuer, subject }
+    await database.transaction((tx) => this.#link(tx, change, verified?.credentialEpoch ?? null))
+  }
+
+  /** @param verifiedEpoch null: no proof was checked */
+  async #link(tx: Tx, change: IdentityChange, verifiedEpoch: number | null): Promise<void> {
+    const { store, accounts, outbox, clock } = this.options
+    const { appId, issuer, subject, userId } = change
+    const user = await accounts.lockForUpdate(tx, appId, userId)
+    if (verifiedEpoch !== null && verifiedEpoch !== user.credentialEpoch)
+      throw new AppError('password_incorrect')
+    const identities = await store.list(tx, { appId, userId })
+    if (identities.some((known) => isSame(known, change))) return
+    if (identities.length >= maxIdentities) throw new AppError('identity_limit_reached')
+    const identity = { appId, issuer, subject, userId, linkedAt: clock.now() }
+    if (!(await store.insert(tx, identity))) throw new AppError('user_already_bound')
+    outbox.append(tx, identityEvent('user.identity_linked', change))
+  }
+
+  /**
+   * @param proof null: no proof is required
+   * @throws AppError identity_not_found, last_identity, invalid_parameter for a missing proof,
+   * password_incorrect, assertion_refused, too_many_requests, user_not_found, user_deleted
+   */
+  async unlink(change: IdentityChange, proof: UserProof | null): Promise<void> {
+    const { database, proofs } = this.options
     const { appId, userId } = change
-    if (proof?.password === '') throw new AppError('invalid_parameter', 'password is required')
-    const verified = proof === null ? null : await passwords.verify(appId, userId, proof)
+    const verified = proof === null ? null : await proofs.verify(appId, userId, proof)
     await database.transaction((tx) => this.#unlink(tx, change, verified?.credentialEpoch ?? null))
   }
 
-  /** @param verifiedEpoch null: no password was checked */
+  /** @param verifiedEpoch null: no proof was checked */
   async #unlink(tx: Tx, change: IdentityChange, verifiedEpoch: number | null): Promise<void> {
     const { store, accounts, outbox } = this.options
     const { appId, userId } = change

@@ -4,8 +4,8 @@ import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import type { OwnershipTransfer } from '../../groups/membership/ownership-transfer.js'
+import type { UserProof, UserProofs } from '../../identity/proofs/user-proofs.js'
 import type { LoginQueue } from '../../login/login-queue.js'
-import type { PasswordProof, PasswordService } from '../../login/password-service.js'
 import type { TokenService } from '../../login/token-service.js'
 import type { AccountService } from '../account-service.js'
 import type { UserCountStore } from '../registration/user-count-store.js'
@@ -18,7 +18,7 @@ import type { UserRows } from './user-erasure.js'
 interface DeletionServiceOptions {
   readonly database: Database
   readonly accounts: AccountService
-  readonly passwords: PasswordService
+  readonly proofs: Pick<UserProofs, 'verify'>
   readonly tokens: TokenService
   readonly changing: LoginQueue
   readonly conversations: {
@@ -45,7 +45,7 @@ export interface Deletion {
   /** The user, or the system for an administrator. */
   readonly actorId: Int64
   /** null: no proof is required. */
-  readonly proof: PasswordProof | null
+  readonly proof: UserProof | null
 }
 
 /** Deletes users (rule D5). */
@@ -53,14 +53,13 @@ export class DeletionService {
   constructor(private readonly options: DeletionServiceOptions) {}
 
   /**
-   * @throws AppError invalid_parameter for a proof without a password, password_incorrect,
+   * @throws AppError invalid_parameter for a missing proof, password_incorrect, assertion_refused,
    * too_many_requests, user_not_found, user_deleted, unavailable
    */
   async delete(deletion: Deletion): Promise<void> {
-    const { database, passwords, changing } = this.options
+    const { database, proofs, changing } = this.options
     const { appId, userId, proof } = deletion
-    if (proof?.password === '') throw new AppError('invalid_parameter', 'password is required')
-    const verified = proof === null ? null : await passwords.verify(appId, userId, proof)
+    const verified = proof === null ? null : await proofs.verify(appId, userId, proof)
     const erase = (tx: Tx) => this.#erase(tx, deletion, verified)
     await changing.run({ purpose: 'login', appId, address: proof?.address ?? null }, () =>
       database.transaction(erase),
