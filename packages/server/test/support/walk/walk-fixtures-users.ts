@@ -3,6 +3,7 @@ import * as api from '@hermod/protocol'
 import { buildAssertion, hmacSigner, sharedSecret } from '../assertions/builder.js'
 import { mobileOf } from '../contacts.js'
 import { asSubject, type Fixture, fixture, type WalkContext } from './walk-fixture.js'
+import type { WalkWorld } from './walk-world.js'
 
 const firstDevice = 1
 const newPassword = 'another horse'
@@ -15,17 +16,25 @@ const credentials = ({ world, subject }: WalkContext) => ({
 })
 const identity = ({ world }: WalkContext) => ({ issuer: 'walk', subject: world.newName() })
 /** An assertion of an issuer of the application, for a subject that no user has. */
-async function asserted({ world, subject }: WalkContext) {
-  const issuer = { app_id: world.here.appId, issuer: 'walk-link', hmac_secret: sharedSecret }
+async function assertionIn(world: WalkWorld): Promise<string> {
+  const issuer = {
+    app_id: world.here.appId,
+    issuer: 'walk-link',
+    hmac_secret: sharedSecret,
+    create: 'first_login',
+  }
   await world.prepare(api.setIdentityIssuer, world.operator, issuer)
   const iat = Math.floor(Date.now() / 1000)
-  const assertion = buildAssertion({
+  return buildAssertion({
     header: { alg: 'HS256' },
     payload: { iss: issuer.issuer, sub: world.newName(), iat, exp: iat + 60 },
     signer: hmacSigner(sharedSecret),
   })
-  return { assertion, password: subject.password }
 }
+const asserted = async ({ world, subject }: WalkContext) => ({
+  assertion: await assertionIn(world),
+  password: subject.password,
+})
 const subjectAsList = ({ subject }: WalkContext) => ({ list: [subject.id] })
 
 export const userFixtures: readonly Fixture[] = [
@@ -39,7 +48,7 @@ export const userFixtures: readonly Fixture[] = [
     password,
   })),
   fixture(api.issueToken, (context) => ({ ...identity(context), create: {} })),
-  fixture(api.exchangeToken, { assertion: 'a.b.c' }, { error: 'assertion_refused' }),
+  fixture(api.exchangeToken, async ({ world }) => ({ assertion: await assertionIn(world) })),
   fixture(api.revokeTokens, ({ subject: { id } }) => ({ user_id: id }), victim),
   fixture(api.listIdentities),
   fixture(api.linkIdentity, asserted, victim),
