@@ -1,5 +1,5 @@
 /**
- * JSON that all parsers read alike, for texts that decide who somebody is: no member twice, no lone
+ * JSON that all parsers read alike, for texts that prove a user: no member twice, no lone
  * surrogates, few levels.
  */
 import type { JsonObject } from './json.js'

@@ -79,7 +79,7 @@ describe.each(testBackends())('exchange of assertions on $name', (backend) => {
     const refused = {
       wrong_audience: assertionOf(issuer, 'secret-person', { aud: 'other' }),
       expired: assertionOf(issuer, 'secret-person', { aud: 'app', exp: now - 100 }),
-      unknown_issuer: assertionOf('nobody', 'secret-person'),
+      unknown_issuer: assertionOf('unknown', 'secret-person'),
       wrong_signature: `${assertionOf(issuer, 'secret-person', { aud: 'app' }).slice(0, -4)}AAAA`,
       not_a_jws: 'not.a.jws.at-all',
     }

@@ -23,7 +23,7 @@ function spellings(text: string): string[] {
   )
 }
 
-/** The forms in which somebody may use a public key as a secret. */
+/** Forms of a public key that an attacker may use as a secret. */
 function secretsOf({ publicKey }: (typeof keys)['rsa']): (string | Buffer)[] {
   const pem = String(publicKey.export({ type: 'spki', format: 'pem' }))
   const jwk = publicKey.export({ format: 'jwk' })

@@ -17,7 +17,7 @@ interface AssertionTestServiceOptions {
   readonly accounts: Pick<AccountService, 'get'>
 }
 
-/** What an exchange of an assertion would do; '' and 0 are none. */
+/** The effects of an exchange that is not done; '' and 0 are none. */
 export interface AssertionTest {
   readonly isOk: boolean
   readonly reason: string
