@@ -219,7 +219,7 @@ export const errorCatalogue = {
   issuer_exists: entry(
     10029,
     409,
-    'issuer exists already',
+    'new issuer exists already',
     'The application has an issuer or identities of this name.',
   ),
   username_taken: entry(

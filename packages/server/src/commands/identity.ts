@@ -1,6 +1,7 @@
 import {
   assertionAlgorithms,
   type IdentityIssuer,
+  type IdentityTest,
   issuerCreations,
   issuerSessions,
   listIdentityIssuers,
@@ -44,7 +45,7 @@ const setFields = {
   pem: fileOption('--pem-file <file>', `keys: public keys in PEM; ${fileNote}`, String),
   hmac_secret: secretFile(
     '--secret-file <file>',
-    'keys: the secret of your own backend, 32 bytes or more (HS256)',
+    'keys: the secret of your own backend, 32 bytes or more, without a last line break (HS256)',
   ),
   previous_hmac_secret: secretFile(
     '--previous-secret-file <file>',
@@ -143,7 +144,7 @@ export function addIdentityCommands(program: Command, context: CommandContext): 
         ),
       ),
     },
-    text: (tested) => record(tested),
+    text: (tested) => record(readableTest(tested)),
     requireSuccess({ ok, reason, text }) {
       if (!ok) throw new CommandFailure(`${reason}: ${text}`)
     },
@@ -167,17 +168,25 @@ function jsonObject(bytes: Buffer, file: string): Record<string, unknown> {
 
 /** An issuer with the number of its keys, and its claims as fields. */
 function readable({ jwks, profile_claims, ...issuer }: IdentityIssuer) {
-  const { keys = [] } = jwks
+  const { keys } = jwks
   return {
     ...issuer,
-    keys: Array.isArray(keys) ? keys.length : 0,
+    algorithms: issuer.algorithms.join(','),
+    types: issuer.types.join(','),
+    audience: issuer.audience.join(','),
+    keys: Array.isArray(keys) ? keys.length : null,
     nick_name_claim: profile_claims.nick_name,
     avatar_claim: profile_claims.avatar,
   }
 }
 
+/** What an assertion gives: no user and no token leave their fields empty. */
+function readableTest({ expire, user_id, ...tested }: IdentityTest) {
+  return { ...tested, user_id: user_id || null, expires_at: expire }
+}
+
 /** One line of a table. */
 function brief(issuer: IdentityIssuer): OutputRow {
   const { issuer: name, source, url, audience, create, session, updated_at } = issuer
-  return { issuer: name, source, url, audience, create, session, updated_at }
+  return { issuer: name, source, url, audience: audience.join(','), create, session, updated_at }
 }

@@ -199,6 +199,33 @@ describe.each(testBackends())('exchange of assertions on $name', (backend) => {
       }
     })
 
+    it('get no nickname that is not allowed', async () => {
+      const issuer = await newIssuer({
+        create: 'first_login',
+        profile_claims: { nick_name: 'name' },
+      })
+      for (const [index, name] of ['\0', 'a\0b', 'a\nb', '\u202eevil', '\u200b'].entries()) {
+        const assertion = assertionOf(issuer, `unnamed ${index}`, { name })
+        expect(await test(assertion)).toMatchObject({ ok: true, nick_name: '' })
+        const { data, created } = await exchanged(assertion)
+        expect([created, (await profileOf(data.token)).nick_name]).toEqual([true, ''])
+      }
+    })
+
+    it('get no text with a character that a database refuses', async () => {
+      const issuer = await newIssuer({
+        create: 'first_login',
+        username_claim: 'login',
+        profile_claims: { avatar: 'picture' },
+      })
+      const text = 'a\0b'
+      const claims = { picture: text, login: text, email: `${text}@example.org` }
+      const assertion = assertionOf(issuer, 'nul', { ...claims, email_verified: true })
+      const { data, created } = await exchanged(assertion)
+      expect(created).toBe(true)
+      expect(await profileOf(data.token)).toMatchObject({ avatar: '', email: '' })
+    })
+
     it('get a verified e-mail address that is free, and no user is linked by it', async () => {
       const issuer = await newIssuer({ create: 'first_login' })
       const email = `${newName('mail')}@example.org`

@@ -55,6 +55,10 @@ describe.each(testBackends())('identities on $name', (backend) => {
       const codes = answers.map(({ code }) => code)
       expect(codes.filter((code) => code === answerCode.ok)).toHaveLength(2)
       expect(codes.filter((code) => code === answerCode.user_already_bound)).toHaveLength(2)
+      const refused = answers.find(({ code }) => code === answerCode.user_already_bound)
+      expect(refused?.envelope.message).toBe(
+        'user is already bound: the identity is that of another user',
+      )
     }
     const ofBoth = [...(await identitiesOf(alice.id)), ...(await identitiesOf(bob.id))]
     expect(ofBoth).toHaveLength(5)

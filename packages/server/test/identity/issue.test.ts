@@ -124,7 +124,9 @@ describe.each(testBackends())('tokens of a backend on $name', (backend) => {
     it('need create, which makes the user once and changes nothing later', async () => {
       const subject = newSubject()
       const username = newName('person')
-      await expectCode(issue(subject), 'user_not_found')
+      expect((await issue(subject)).envelope.message).toBe(
+        'user does not exist: no user has this subject; create makes one',
+      )
       const create = { username, nick_name: 'First', avatar: 'https://example.org/1.png' }
       const first = await issued({ ...subject, create })
       expect(first.created).toBe(true)

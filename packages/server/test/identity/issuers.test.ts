@@ -27,13 +27,16 @@ const privateJwk = keys.ec.privateKey.export({ format: 'jwk' })
 
 /** Refused settings, with the beginning of the error. */
 const badSettings: Readonly<Record<string, readonly [error: string, settings: object]>> = {
-  'no source of keys': ['discovery must be the only source', { audience }],
+  'no source of keys': [
+    'discovery, jwks_url, jwks, pem, hmac_secret: exactly one must be given',
+    { audience },
+  ],
   'two sources of keys': [
-    'jwks_url must be the only',
+    'discovery, jwks_url, jwks, pem, hmac_secret: exactly one must be given',
     { jwks_url: 'https://a.example/', pem: 'x', audience },
   ],
   'a secret beside keys': [
-    'pem must be the only',
+    'discovery, jwks_url, jwks, pem, hmac_secret: exactly one must be given',
     { pem: pemOf(keys.rsa), hmac_secret: sharedSecret },
   ],
   'an address without TLS': [
@@ -95,6 +98,38 @@ const badSettings: Readonly<Record<string, readonly [error: string, settings: ob
   'a key of another algorithm': [
     'pem must have a key for ES256',
     { pem: pemOf(keys.rsa), algorithms: ['ES256'], audience },
+  ],
+  'two keys of an algorithm without kid': [
+    'pem must have a different kid for each key',
+    { pem: pemOf(keys.rsa) + pemOf(keys.otherRsa), audience },
+  ],
+  'two keys of an algorithm with one kid': [
+    'jwks must have a different kid for each key',
+    jwks(publicJwk(keys.rsa, { kid: 'a' }), publicJwk(keys.otherRsa, { kid: 'a', alg: 'PS256' })),
+  ],
+  'a key for encryption': [
+    'jwks must have a key for RS256',
+    jwks(publicJwk(keys.rsa, { use: 'enc' })),
+  ],
+  'a key for other operations': [
+    'jwks must have a key for RS256',
+    jwks(publicJwk(keys.rsa, { key_ops: ['encrypt'] })),
+  ],
+  'a key of an algorithm that is not accepted': [
+    'jwks must have a key for RS256',
+    jwks(publicJwk(keys.rsa, { alg: 'RS512' })),
+  ],
+  'a kid that is no text': [
+    'jwks must have keys that can be read',
+    jwks(publicJwk(keys.rsa, { kid: 7 })),
+  ],
+  'a long set': [
+    'jwks must have at most 65536',
+    jwks(publicJwk(keys.rsa, { pad: 'x'.repeat(65_536) })),
+  ],
+  'a private key that does not end': [
+    'pem must have public keys only',
+    { pem: pemOf(keys.rsa) + privatePem.slice(0, 500), audience },
   ],
   'a set without keys': ['jwks must have 1 to 20 keys', jwks()],
   'no set': ['jwks must be a JWK set', { jwks: { key: [] }, audience }],
@@ -262,6 +297,8 @@ describe.each(anyBackend())('hermod identity on $name', (backend) => {
       `set shop --secret-file ${secretFile} --create first_login --nick-name-claim name`,
     )
     expect(set).toMatchObject({ code: 0, err: '' })
+    expect(set.out).toMatch(/^algorithms +HS256$/m)
+    expect(set.out).toMatch(/^keys +-$/m)
     expect(set.out).toMatch(/^nick_name_claim +name$/m)
     expect(set.out).not.toContain(sharedSecret)
     const tested = await run(
@@ -270,6 +307,8 @@ describe.each(anyBackend())('hermod identity on $name', (backend) => {
     )
     expect(tested).toMatchObject({ code: 0, err: '' })
     expect(tested.out).toMatch(/^text +a user would be made and get a token$/m)
+    expect(tested.out).toMatch(/^user_id +-$/m)
+    expect(tested.out).toMatch(/^expires_at +2\d{3}-/m)
     const refused = await run('test --assertion-file -', assertionOf('shop', ''))
     expect(refused.code).toBe(1)
     expect(refused.err).toContain('invalid_subject: the subject must be a text of 1 to 255 bytes')
@@ -288,6 +327,9 @@ describe.each(anyBackend())('hermod identity on $name', (backend) => {
     expect(set.out).toMatch(/^keys +1$/m)
     expect((await run('set idp --pem-file -', privatePem)).err).toContain(
       '--audience must have 1 to 10',
+    )
+    expect((await run('set idp --audience app')).err).toContain(
+      '--discovery, --jwks-url, --jwks-file, --pem-file, --secret-file: exactly one must be given',
     )
     expect((await run('set idp --audience app --pem-file -', privatePem)).err).toContain(
       '--pem-file must have public keys only',

@@ -11,12 +11,7 @@ export function issuerFaults(params: Params): string[] {
 
 function sourceFaults(params: Params): string[] {
   const given = sources.filter((name) => params[name] !== undefined)
-  const faults =
-    given.length === 1
-      ? []
-      : [
-          `${given[0] ?? sources[0]} must be the only source of keys: exactly one of ${sources.join(', ')}`,
-        ]
+  const faults = given.length === 1 ? [] : [`${sources.join(', ')}: exactly one must be given`]
   const isShared = params.hmac_secret !== undefined
   if (isShared && params.algorithms !== undefined)
     faults.push('algorithms must be absent with hmac_secret, whose only algorithm is HS256')

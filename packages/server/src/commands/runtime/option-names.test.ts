@@ -22,6 +22,10 @@ it.each([
     'channel must be vendor_h; remove the certificate first',
     '--channel must be vendor_h; remove the certificate first',
   ],
+  [
+    'app_secret, certificate, channel: exactly one must be given',
+    '--secret-file, --certificate-file, --channel: exactly one must be given',
+  ],
   ['templates[0].app_secret is unknown', '--templates-file[0].app_secret is unknown'],
   ['hermod_app_secret and constructor stay', 'hermod_app_secret and constructor stay'],
 ])('names of fields become options: %s', (message, words) => {

@@ -7,7 +7,6 @@ import type { Outbox } from '../../outbox/outbox.js'
 import type { AppService } from '../apps/app-service.js'
 import type { LoginQueue } from '../login/login-queue.js'
 import type { IssuedToken, NewToken, TokenService } from '../login/token-service.js'
-import { nameViolation } from '../names.js'
 import type { UserMaker, UserToMake } from '../users/registration/user-maker.js'
 import { systemUserId } from '../users/system-user.js'
 import type { UserCredentials } from '../users/user-credentials.js'
@@ -42,7 +41,7 @@ export interface TokenRequest {
 export interface SubjectRequest extends TokenRequest, Subject {
   /** The user to make when the subject has none; null: there must be one. */
   readonly create: UserToMake | null
-  /** Written where they differ and are valid; never a reason to refuse. */
+  /** Valid members of the profile, written where they differ. */
   readonly profile?: { readonly nickName?: string; readonly avatar?: string }
 }
 
@@ -104,14 +103,15 @@ export class SubjectTokens {
   async #giveToNew(request: SubjectRequest): Promise<GivenToken | null> {
     const { identities, maker, apps, outbox, ids, clock } = this.options
     const { appId, issuer, subject, create } = request
-    if (create === null) throw new AppError('user_not_found')
+    if (create === null)
+      throw new AppError('user_not_found', 'no user has this subject; create makes one')
     const app = await apps.get(appId)
     const userId = await ids.next()
     return this.#store(request, async (tx) => {
       // Decides between concurrent calls, before anything else is locked or written.
       const identity = { appId, issuer, subject, userId, linkedAt: clock.now() }
       if (!(await identities.insert(tx, identity))) return null
-      const user = { ...create, ...validProfile(request), userId }
+      const user = { ...create, userId }
       return maker.make(tx, app, user, async () => {
         outbox.append(
           tx,
@@ -146,13 +146,12 @@ export class SubjectTokens {
   async #updateProfile(
     tx: Tx,
     { appId, userId, nickName, avatar }: User,
-    request: SubjectRequest,
+    { profile = {} }: SubjectRequest,
   ): Promise<void> {
     const { users, outbox } = this.options
-    const given = validProfile(request)
     const changed = definedOnly({
-      nick_name: given.nickName === nickName ? undefined : given.nickName,
-      avatar: given.avatar === avatar ? undefined : given.avatar,
+      nick_name: profile.nickName === nickName ? undefined : profile.nickName,
+      avatar: profile.avatar === avatar ? undefined : profile.avatar,
     })
     if (Object.keys(changed).length === 0) return
     await users.update(tx, appId, userId, changed)
@@ -161,9 +160,3 @@ export class SubjectTokens {
 }
 
 const newUserState = { status: userStatus.normal, credentialEpoch: 0, assertionsAfter: 0 }
-
-function validProfile({ profile = {} }: SubjectRequest): NonNullable<SubjectRequest['profile']> {
-  const { nickName, avatar } = profile
-  const isNamed = nickName !== undefined && nameViolation(nickName, 'nick_name') === null
-  return { ...(isNamed ? { nickName } : {}), ...(avatar === undefined ? {} : { avatar }) }
-}

@@ -5,6 +5,9 @@ import type { Refusal } from './refusals.js'
 /** Longest assertion in bytes. */
 export const maxAssertionBytes = 8_192
 
+/** One more than an assertion has. */
+const maxParts = 4
+
 /** A signed JWT in the compact form (RFC 7515, RFC 7519), taken apart. Nothing of it is proved yet. */
 export interface Assertion {
   readonly text: string
@@ -18,7 +21,7 @@ export interface Assertion {
  */
 export function readAssertion(text: string): Assertion | Refusal {
   if (Buffer.byteLength(text) > maxAssertionBytes) return 'too_large'
-  const parts = text.split('.').map(bytesOf)
+  const parts = text.split('.', maxParts).map(bytesOf)
   const [headerBytes, payloadBytes, signature] = parts
   if (parts.length !== 3 || !headerBytes || !payloadBytes || !signature) return 'not_a_jws'
   const header = objectOf(headerBytes)

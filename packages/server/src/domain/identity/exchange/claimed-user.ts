@@ -1,5 +1,6 @@
 import { isProfileText } from '@hermod/protocol'
 import type { JsonObject } from '../../../lib/json.js'
+import { nameViolation } from '../../names.js'
 import type { UserToMake } from '../../users/registration/user-maker.js'
 import type { IssuerSettings } from '../issuers/issuer-model.js'
 
@@ -17,9 +18,13 @@ export function claimedProfile(
   const nickName = nickNameClaim === '' ? undefined : payload[nickNameClaim]
   const avatar = avatarClaim === '' ? undefined : payload[avatarClaim]
   return {
-    ...(nickName !== '' && isProfileText('nick_name', nickName) && { nickName }),
+    ...(nickName !== '' && isNickName(nickName) && { nickName }),
     ...(avatar !== '' && isProfileText('avatar', avatar) && { avatar }),
   }
+}
+
+function isNickName(value: unknown): value is string {
+  return isProfileText('nick_name', value) && nameViolation(value, 'nick_name') === null
 }
 
 /**

@@ -67,7 +67,8 @@ export class IdentityService {
     if (identities.some((known) => isSame(known, change))) return
     if (identities.length >= maxIdentities) throw new AppError('identity_limit_reached')
     const identity = { appId, issuer, subject, userId, linkedAt: clock.now() }
-    if (!(await store.insert(tx, identity))) throw new AppError('user_already_bound')
+    if (!(await store.insert(tx, identity)))
+      throw new AppError('user_already_bound', 'the identity is that of another user')
     outbox.append(tx, identityEvent('user.identity_linked', change))
   }
 

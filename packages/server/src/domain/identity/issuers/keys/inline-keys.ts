@@ -7,16 +7,19 @@ import { isJsonObject } from '../../../../lib/json.js'
 export type InlineKeys = { readonly jwks: JSONWebKeySet } | { readonly fault: string }
 
 const maxKeys = 20
+const maxJwksLength = 65_536
 const minRsaBits = 2048
 /** Members of private and shared keys (RFC 7518, section 6). */
 const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv']
-const block = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]*?-----END \1-----/g
+// A body without hyphens: the search from each beginning ends at the next one.
+const block = /-----BEGIN ([A-Z0-9 ]+)-----[^-]*-----END \1-----/g
+const privateBlock = /-----BEGIN [A-Z0-9 ]*PRIVATE/
 const onlyPublic = 'must have public keys only: a private key or a secret stays with the issuer'
 
 /** Reads public keys and certificates. */
 export function keysOfPem(pem: string, algorithms: readonly string[]): InlineKeys {
+  if (privateBlock.test(pem)) return { fault: onlyPublic }
   const blocks = [...pem.matchAll(block)]
-  if (blocks.some(([, label = '']) => label.includes('PRIVATE'))) return { fault: onlyPublic }
   if (blocks.length === 0) return { fault: 'must have a public key or a certificate in PEM' }
   try {
     const keys = blocks.map(([text]) => createPublicKey(text).export({ format: 'jwk' }))
@@ -32,6 +35,8 @@ export function keysOfJwks(
   algorithms: readonly string[],
 ): InlineKeys {
   const { keys } = jwks
+  if (JSON.stringify(keys ?? null).length > maxJwksLength)
+    return { fault: `must have at most ${maxJwksLength} characters of keys` }
   return Array.isArray(keys) && keys.every(isJsonObject)
     ? checkedKeys(keys, algorithms)
     : { fault: 'must be a JWK set: an object with a list of objects as keys' }
@@ -41,21 +46,31 @@ function checkedKeys(keys: readonly JsonWebKey[], algorithms: readonly string[])
   if (keys.length === 0 || keys.length > maxKeys) return { fault: `must have 1 to ${maxKeys} keys` }
   if (keys.some((key) => privateMembers.some((name) => Object.hasOwn(key, name))))
     return { fault: onlyPublic }
-  const fitting = keys.map((key) => algorithmsOf(key))
-  if (fitting.some((each) => each === null)) return { fault: 'must have keys that can be read' }
+  if (keys.some((key) => readKey(key) === null)) return { fault: 'must have keys that can be read' }
   if (keys.some(isWeak)) return { fault: `must have RSA keys of at least ${minRsaBits} bits` }
-  return fitting.flat().some((each) => each !== null && algorithms.includes(each))
-    ? { jwks: { keys: keys as JSONWebKeySet['keys'] } }
-    : { fault: `must have a key for ${algorithms.join(', ')}` }
+  const names = keys.map((key) =>
+    algorithmsOf(key)
+      .filter((each) => algorithms.includes(each))
+      .map((each) => JSON.stringify([each, key.kid])),
+  )
+  if (names.flat().length === 0) return { fault: `must have a key for ${algorithms.join(', ')}` }
+  return new Set(names.flat()).size < names.flat().length
+    ? { fault: 'must have a different kid for each key of an algorithm, which jwks can give' }
+    : { jwks: { keys: keys as JSONWebKeySet['keys'] } }
 }
 
-/** Returns null for a key that cannot be read. */
-function algorithmsOf(key: JsonWebKey): readonly string[] | null {
-  const read = readKey(key)
-  if (read === null) return null
-  if (read.asymmetricKeyType === 'rsa') return ['RS256', 'PS256']
-  if (read.asymmetricKeyType === 'ed25519') return ['EdDSA']
-  return read.asymmetricKeyDetails?.namedCurve === 'prime256v1' ? ['ES256'] : []
+/** Returns the algorithms that a key verifies, by its type and its own restrictions. */
+function algorithmsOf(key: JsonWebKey): readonly string[] {
+  const { use = 'sig', key_ops: operations = ['verify'], alg } = key
+  const verifies = use === 'sig' && Array.isArray(operations) && operations.includes('verify')
+  return verifies ? typeAlgorithms(key).filter((each) => each === (alg ?? each)) : []
+}
+
+function typeAlgorithms(key: JsonWebKey): readonly string[] {
+  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = readKey(key) ?? {}
+  if (type === 'rsa') return ['RS256', 'PS256']
+  if (type === 'ed25519') return ['EdDSA']
+  return details?.namedCurve === 'prime256v1' ? ['ES256'] : []
 }
 
 function isWeak(key: JsonWebKey): boolean {
@@ -64,6 +79,7 @@ function isWeak(key: JsonWebKey): boolean {
 }
 
 function readKey(key: JsonWebKey): KeyObject | null {
+  if (key.kid !== undefined && typeof key.kid !== 'string') return null
   try {
     return createPublicKey({ key, format: 'jwk' })
   } catch {
