@@ -24,7 +24,7 @@ const programs = new Map(
 )
 const has = (program: string, option: string) =>
   spawnSync(program, [option], { stdio: 'ignore' }).status === 0
-const python = testPython([])
+const python = testPython(['http.server', 'urllib.request'])
 
 /** The programs with the commands that run them; null: the machine has no such tool. */
 const backends: readonly (readonly [string, readonly [string, ...string[]] | null])[] = [

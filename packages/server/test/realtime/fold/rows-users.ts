@@ -2,6 +2,7 @@
 import * as api from '@hermod/protocol'
 import { sharedPassword } from '@hermod/testkit'
 import { mobileOf } from '../../support/contacts.js'
+import { issuerCalls } from '../../support/issuers.js'
 import { type Cast, newName } from './cast.js'
 import { byApp, byAppForActor, byOperator, type Row, row } from './row.js'
 
@@ -104,6 +105,17 @@ export const userRows: readonly Row[] = [
     }),
     { by: byApp, as: 'on a known device' },
   ),
+  row(api.exchangeToken, async (cast) => {
+    const { assertionOf, newIssuer } = issuerCalls(cast.server)
+    const identity = { issuer: await newIssuer(), subject: newName() }
+    await cast.given(api.linkIdentity, identity)
+    // After the logins of the actor that an earlier row has ended.
+    const iat = Math.floor(cast.server.clock.now() / 1000) + 2
+    return {
+      assertion: assertionOf(identity.issuer, identity.subject, { iat }),
+      device_guid: newName('guid'),
+    }
+  }),
   row(api.linkIdentity, newIdentity, { by: byAppForActor }),
   row(
     api.unlinkIdentity,
