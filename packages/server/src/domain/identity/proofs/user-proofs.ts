@@ -32,8 +32,8 @@ export class UserProofs {
     const { accounts, assertions, passwords } = this.options
     if (proof.password !== '') return passwords.verify(appId, userId, proof)
     const user = await accounts.get(appId, userId)
-    if (proof.assertion === '' || user.passwordHash !== '')
-      throw new AppError('invalid_parameter', 'password is required')
+    if (user.passwordHash !== '') throw new AppError('invalid_parameter', 'password is required')
+    if (proof.assertion === '') throw new AppError('invalid_parameter', 'assertion is required')
     const accepted = await this.accept(user, proof.assertion)
     const owner = await this.#ownerOf(accepted)
     return owner === userId ? user : assertions.refuse(appId, accepted.issuer, 'wrong_user')
