@@ -57,9 +57,7 @@ export function createIdentity(infrastructure: Infrastructure, options: Identity
     clock,
   })
   const exchanges = new ExchangeService({
-    database,
     assertions,
-    identities,
     subjectTokens,
     newUsers: config.rateLimit.enabled ? new RateLimiter(newUserRate) : { take: () => 0 },
     clock,

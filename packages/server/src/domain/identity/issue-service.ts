@@ -62,7 +62,8 @@ export class IssueService {
       device,
       address: null,
     }
-    if ('issuer' in target) return subjectTokens.give({ ...request, ...target, appId, create })
+    if ('issuer' in target)
+      return subjectTokens.give({ ...request, ...target, appId, create: create && (() => create) })
     const userId = await this.#find(appId, target)
     return { token: await subjectTokens.giveToUser({ appId, userId }, request), created: false }
   }

@@ -39,8 +39,8 @@ export interface TokenRequest {
 
 /** A token to give to the user of a subject. */
 export interface SubjectRequest extends TokenRequest, Subject {
-  /** The user to make when the subject has none; null: there must be one. */
-  readonly create: UserToMake | null
+  /** Returns the user to make when the subject has none, or throws; null: there must be one. */
+  readonly create: (() => UserToMake) | null
   /** Valid members of the profile, written where they differ. */
   readonly profile?: { readonly nickName?: string; readonly avatar?: string }
 }
@@ -105,19 +105,20 @@ export class SubjectTokens {
     const { appId, issuer, subject, create } = request
     if (create === null)
       throw new AppError('user_not_found', 'no user has this subject; create makes one')
+    const wanted = create()
     const app = await apps.get(appId)
     const userId = await ids.next()
     return this.#store(request, async (tx) => {
       // Decides between concurrent calls, before anything else is locked or written.
       const identity = { appId, issuer, subject, userId, linkedAt: clock.now() }
       if (!(await identities.insert(tx, identity))) return null
-      const user = { ...create, userId }
+      const user = { ...wanted, userId }
       return maker.make(tx, app, user, async () => {
         outbox.append(
           tx,
           identityEvent('user.identity_linked', { ...identity, actorId: systemUserId }),
         )
-        const made = { appId, userId, isBot: create.isBot, ...newUserState }
+        const made = { appId, userId, isBot: wanted.isBot, ...newUserState }
         return { token: await this.#give(tx, made, request), created: true }
       })
     })

@@ -41,7 +41,7 @@ export interface Login {
 
 /** A user whose password was right. */
 interface ProvedUser {
-  /** With the hash that the password was checked against. */
+  /** Has the hash that the password was checked against. */
   readonly user: User
   /** null when the stored hash is up to date. */
   readonly upgradedHash: string | null

@@ -72,7 +72,8 @@ export class TokenService {
     if (device) {
       const { deviceSn, displaced: deviceSns } = device
       await this.revokeOfDevices(tx, { appId, userId, deviceSns, at: createdAt })
-      if (isIssued) await store.revokeIssued(tx, { appId, userId, deviceSn }, createdAt)
+      const key = { appId, userId, deviceSn }
+      if (isIssued) await store.revokeOfDevice(tx, key, { revokedAt: createdAt, onlyIssued: true })
     }
     const token = createToken('hmu_')
     await store.insert(tx, {
@@ -176,7 +177,11 @@ export class TokenService {
   ): Promise<void> {
     const { appId, userId, deviceSns, at } = which
     for (const deviceSn of deviceSns)
-      await this.options.store.revokeOfDevice(tx, appId, userId, deviceSn, at)
+      await this.options.store.revokeOfDevice(
+        tx,
+        { appId, userId, deviceSn },
+        { revokedAt: at, onlyIssued: false },
+      )
   }
 
   /** Bounds the tokens that repeated logins leave. */

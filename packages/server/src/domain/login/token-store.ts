@@ -112,39 +112,21 @@ export class TokenStore {
     this.#forget(tx, appId, rows)
   }
 
+  /** @param which.onlyIssued leaves the tokens of logins */
   async revokeOfDevice(
     tx: Tx,
-    appId: string,
-    userId: Int64,
-    deviceSn: number,
-    revokedAt: number,
-  ): Promise<void> {
-    const rows = await tx
-      .updateTable('user_tokens')
-      .set({ revoked_at: revokedAt })
-      .where('app_id', '=', appId)
-      .where('user_id', '=', userId)
-      .where('device_sn', '=', deviceSn)
-      .where('revoked_at', 'is', null)
-      .returning('token_hash')
-      .execute()
-    this.#forget(tx, appId, rows)
-  }
-
-  /** Ends those tokens of a device that were issued without a password. */
-  async revokeIssued(
-    tx: Tx,
     { appId, userId, deviceSn }: DeviceKey,
-    revokedAt: number,
+    which: { readonly revokedAt: number; readonly onlyIssued: boolean },
   ): Promise<void> {
+    const { revokedAt, onlyIssued } = which
     const rows = await tx
       .updateTable('user_tokens')
       .set({ revoked_at: revokedAt })
       .where('app_id', '=', appId)
       .where('user_id', '=', userId)
       .where('device_sn', '=', deviceSn)
-      .where('issued', '=', 1)
       .where('revoked_at', 'is', null)
+      .$if(onlyIssued, (query) => query.where('issued', '=', 1))
       .returning('token_hash')
       .execute()
     this.#forget(tx, appId, rows)

@@ -1,10 +1,8 @@
 import { AppError } from '@hermod/protocol'
-import type { Database } from '../../../db/database.js'
 import { type Clock, dayMs } from '../../../lib/clock.js'
 import type { NewToken } from '../../login/token-service.js'
+import type { UserToMake } from '../../users/registration/user-maker.js'
 import type { AcceptedAssertion, AssertionService } from '../assertions/assertion-service.js'
-import type { IdentityStore } from '../identities/identity-store.js'
-import type { OpenIssuer } from '../issuers/issuer-model.js'
 import type { GivenToken, SubjectTokens } from '../subject-tokens.js'
 import { claimedProfile, claimedUser } from './claimed-user.js'
 
@@ -15,9 +13,7 @@ export interface NewUserLimit {
 }
 
 interface ExchangeServiceOptions {
-  readonly database: Database
   readonly assertions: AssertionService
-  readonly identities: Pick<IdentityStore, 'findUser'>
   readonly subjectTokens: SubjectTokens
   readonly newUsers: NewUserLimit
   readonly clock: Clock
@@ -51,15 +47,13 @@ export class ExchangeService {
     const { subject, payload } = claims
     const expiresAt = this.expiryOf(accepted)
     if (expiresAt === null) return assertions.refuse(appId, issuer, 'expired')
-    const makesUsers = issuer.settings.create === 'first_login'
-    if (makesUsers) await this.#requireRoom(issuer, subject)
     return subjectTokens.give({
       ...{ appId, issuer: issuer.issuer, subject, device, address },
       endOf: ({ assertionsAfter }) =>
         claims.issuedAt <= assertionsAfter
           ? assertions.refuse(appId, issuer, 'revoked')
           : expiresAt,
-      create: makesUsers ? claimedUser(payload, issuer.settings) : null,
+      create: issuer.settings.create === 'first_login' ? () => this.#userOf(accepted) : null,
       profile: claimedProfile(payload, issuer.settings),
     })
   }
@@ -72,12 +66,11 @@ export class ExchangeService {
     return claims.expiresAt <= now ? null : Math.min(claims.expiresAt, now + tokenLifeMs)
   }
 
-  /** @throws AppError too_many_requests when the subject is new and its issuer has made many users */
-  async #requireRoom({ appId, issuer }: OpenIssuer, subject: string): Promise<void> {
-    const { database, identities, newUsers } = this.options
-    const known = await database.read((db) => identities.findUser(db, { appId, issuer, subject }))
-    const retryAfterSeconds = known === null ? newUsers.take(JSON.stringify([appId, issuer])) : 0
+  /** @throws AppError too_many_requests when the issuer has made many users */
+  #userOf({ issuer: { appId, issuer, settings }, claims }: AcceptedAssertion): UserToMake {
+    const retryAfterSeconds = this.options.newUsers.take(JSON.stringify([appId, issuer]))
     if (retryAfterSeconds > 0)
       throw new AppError('too_many_requests', 'new users of the issuer', { retryAfterSeconds })
+    return claimedUser(claims.payload, settings)
   }
 }
