@@ -128,6 +128,20 @@ describe('clients in Node and a real server', () => {
     expect(client.connection.getSnapshot()).toEqual({ state: 'online' })
   })
 
+  it('tell the token function their device, whose token an app server can issue', async () => {
+    const { id } = await server.api.newSession()
+    const issueFor = async (device_guid: string | null) => {
+      const body = { user_id: id, device_guid }
+      return (await server.api.admin().succeed('POST', '/token/issue', { body })).data.token
+    }
+    const client = newClient(({ deviceGuid }) => issueFor(deviceGuid), { deviceGuid: 'a phone' })
+    await client.connect()
+    const without = newClient(({ deviceGuid }) => String(deviceGuid), { deviceGuid: null })
+    await expect(without.connect()).rejects.toMatchObject({ name: 'token_invalid' })
+    const other = newClient(() => issueFor('another phone'), { deviceGuid: 'a tablet' })
+    await expect(other.connect()).rejects.toMatchObject({ name: 'wrong_user' })
+  })
+
   it('end when the token function cannot log in, and not when it cannot reach the service', async () => {
     const { username } = await server.api.register()
     const service = { url: server.url, appId: server.appId }
