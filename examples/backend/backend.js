@@ -2,7 +2,6 @@
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { dirname, join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { Webhook } from 'standardwebhooks'
 import { accountOf, logIn, logOutEverywhere, otherAccounts } from './accounts.js'
@@ -91,9 +90,14 @@ createServer(async (request, response) => {
 
 /** @param {import('node:http').IncomingMessage} request */
 async function bodyOf(request) {
-  if (Number(request.headers['content-length'] ?? 0) > maxBodyBytes)
-    throw new SyntaxError('too large')
-  return text(request)
+  const chunks = []
+  let bytes = 0
+  for await (const chunk of request) {
+    bytes += chunk.length
+    if (bytes > maxBodyBytes) throw new SyntaxError('the body is too large')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
 }
 
 /**

@@ -180,7 +180,7 @@ function readable({ jwks, profile_claims, ...issuer }: IdentityIssuer) {
   }
 }
 
-/** What an assertion gives: no user and no token leave their fields empty. */
+/** The result of a test; the fields of a user and of a token are empty where there is none. */
 function readableTest({ expire, user_id, ...tested }: IdentityTest) {
   return { ...tested, user_id: user_id || null, expires_at: expire }
 }

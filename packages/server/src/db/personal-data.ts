@@ -1,6 +1,6 @@
 /**
- * What becomes of the columns of all tables when a person is erased, and where their values go in
- * an export. The deletion of users reads it (rule D5). A table or column without an entry does not
+ * The effect of an erasure of a person on the columns of all tables, and the exports that have their
+ * values. The deletion of users reads it (rule D5). A table or column without an entry does not
  * compile.
  */
 import type { Schema } from './schema.js'

@@ -52,10 +52,10 @@ export const IdentityIssuer = resource(
 /** An issuer without its secrets. */
 export type IdentityIssuer = Static<typeof IdentityIssuer>
 
-/** What the exchange of an assertion would do. */
+/** The effect that the exchange of an assertion would have. */
 export const IdentityTest = resource(
   'IdentityTest',
-  'What an exchange of the assertion would do.',
+  'The effect that an exchange of the assertion would have.',
   {
     ok: boolean({ description: 'true: it would give a token' }),
     reason: text('stable word of the check that fails, as in log and metric; "": none'),
@@ -71,5 +71,5 @@ export const IdentityTest = resource(
     expire: instant('when the token would end; 0: there is none'),
   },
 )
-/** What the exchange of an assertion would do. */
+/** The effect that the exchange of an assertion would have. */
 export type IdentityTest = Static<typeof IdentityTest>
