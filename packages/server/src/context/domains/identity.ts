@@ -59,7 +59,9 @@ export function createIdentity(infrastructure: Infrastructure, options: Identity
   const exchanges = new ExchangeService({
     assertions,
     subjectTokens,
-    newUsers: config.rateLimit.enabled ? new RateLimiter(newUserRate) : { take: () => 0 },
+    newUsers: config.rateLimit.enabled
+      ? new RateLimiter(newUserRate)
+      : { take: () => 0, giveBack: () => {} },
     clock,
     tokenLifeMs,
   })

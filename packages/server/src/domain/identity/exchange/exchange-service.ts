@@ -1,7 +1,6 @@
 import { AppError } from '@hermod/protocol'
 import { type Clock, dayMs } from '../../../lib/clock.js'
 import type { NewToken } from '../../login/token-service.js'
-import type { UserToMake } from '../../users/registration/user-maker.js'
 import type { AcceptedAssertion, AssertionService } from '../assertions/assertion-service.js'
 import type { GivenToken, SubjectTokens } from '../subject-tokens.js'
 import { claimedProfile, claimedUser } from './claimed-user.js'
@@ -10,6 +9,8 @@ import { claimedProfile, claimedUser } from './claimed-user.js'
 export interface NewUserLimit {
   /** @returns 0 when another user may be made, else the whole seconds after which it may */
   take(issuer: string): number
+  /** Undoes one {@link take} that was let through. */
+  giveBack(issuer: string): void
 }
 
 interface ExchangeServiceOptions {
@@ -41,21 +42,33 @@ export class ExchangeService {
    * too_many_requests, unavailable
    */
   async exchange({ appId, assertion, device, address }: Exchange): Promise<GivenToken> {
-    const { assertions, subjectTokens } = this.options
+    const { assertions, subjectTokens, newUsers } = this.options
     const accepted = await assertions.accept(appId, assertion)
     const { issuer, claims } = accepted
     const { subject, payload } = claims
     const expiresAt = this.expiryOf(accepted)
     if (expiresAt === null) return assertions.refuse(appId, issuer, 'expired')
-    return subjectTokens.give({
+    const limitKey = JSON.stringify([appId, issuer.issuer])
+    let isTaken = false
+    const create = () => {
+      const retryAfterSeconds = isTaken ? 0 : newUsers.take(limitKey)
+      if (retryAfterSeconds > 0)
+        throw new AppError('too_many_requests', 'new users of the issuer', { retryAfterSeconds })
+      isTaken = true
+      return claimedUser(payload, issuer.settings)
+    }
+    const given = await subjectTokens.give({
       ...{ appId, issuer: issuer.issuer, subject, device, address },
       endOf: ({ assertionsAfter }) =>
         claims.issuedAt <= assertionsAfter
           ? assertions.refuse(appId, issuer, 'revoked')
           : expiresAt,
-      create: issuer.settings.create === 'first_login' ? () => this.#userOf(accepted) : null,
+      create: issuer.settings.create === 'first_login' ? create : null,
       profile: claimedProfile(payload, issuer.settings),
     })
+    // Another first call of the subject made the user.
+    if (isTaken && !given.created) newUsers.giveBack(limitKey)
+    return given
   }
 
   /** Returns the end of the token of an assertion, in ms; null when it has passed. */
@@ -64,13 +77,5 @@ export class ExchangeService {
     const now = clock.now()
     if (issuer.settings.session === 'own') return now + Math.min(ownLifeMs, tokenLifeMs)
     return claims.expiresAt <= now ? null : Math.min(claims.expiresAt, now + tokenLifeMs)
-  }
-
-  /** @throws AppError too_many_requests when the issuer has made many users */
-  #userOf({ issuer: { appId, issuer, settings }, claims }: AcceptedAssertion): UserToMake {
-    const retryAfterSeconds = this.options.newUsers.take(JSON.stringify([appId, issuer]))
-    if (retryAfterSeconds > 0)
-      throw new AppError('too_many_requests', 'new users of the issuer', { retryAfterSeconds })
-    return claimedUser(claims.payload, settings)
   }
 }
