@@ -9,10 +9,10 @@ import { type CommandDependencies, runProgram } from '../../dist/commands/progra
 import { answerCode, expectCode } from '../support/answer-codes.js'
 import {
   buildAssertion,
+  testKeys as keys,
   publicJwk,
   rsaHeader,
   sharedSecret,
-  testKeys as keys,
   type TestKey,
 } from '../support/assertions/builder.js'
 import { ownServer } from '../support/in-process-server.js'
@@ -93,6 +93,14 @@ const badSettings: Readonly<Record<string, readonly [error: string, settings: ob
   'a weak key': [
     'pem must have RSA keys of at least 2048 bits',
     { pem: pemOf(keys.weakRsa), audience },
+  ],
+  'a key with the exponent 1': [
+    'jwks must have RSA keys of at least 2048 bits, with an odd exponent from 3',
+    jwks(publicJwk(keys.rsa, { e: 'AQ' })),
+  ],
+  'a key with an even exponent': [
+    'jwks must have RSA keys of at least 2048 bits, with an odd exponent from 3',
+    jwks(publicJwk(keys.rsa, { e: 'AQAA' })),
   ],
   'a key of another curve': ['pem must have a key for RS256', { pem: pemOf(keys.ec384), audience }],
   'a key of another algorithm': [
@@ -257,6 +265,13 @@ describe.each(testBackends())('issuers on $name', (backend) => {
     await expect
       .poll(async () => (await test(assertionOf(issuer, '1'))).text, { timeout: 5_000 })
       .toBe('the keys of the issuer are not available: no key decrypts the secret')
+    const unreadable = await stored()
+    const renamed = await call('rename', { issuer, new_issuer: `${issuer} renamed` })
+    expect([renamed.code, renamed.envelope.message]).toEqual([
+      answerCode.invalid_parameter,
+      expect.stringContaining('issuer has a secret that no key decrypts'),
+    ])
+    expect(await stored()).toBe(unreadable)
   })
 })
 

@@ -8,11 +8,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { answerCode } from '../support/answer-codes.js'
 import {
   buildAssertion,
+  testKeys as keys,
   publicJwk,
   rsaHeader,
   signers,
   type TestKey,
-  testKeys as keys,
 } from '../support/assertions/builder.js'
 import { ownServer } from '../support/in-process-server.js'
 import { issuerCalls } from '../support/issuers.js'
@@ -21,12 +21,15 @@ const settings = { audience: ['app'], create: 'first_login' }
 
 describe.each(anyBackend())('key servers on $name', (backend) => {
   const server = ownServer(backend, { HERMOD_OUTBOUND_ALLOW: '127.0.0.1' })
-  const { set, exchange, test } = issuerCalls(server)
+  const { call, set, exchange, test } = issuerCalls(server)
   let served: object[] = [publicJwk(keys.rsa, { kid: 'old' })]
   let fetches = 0
   let base = ''
-  const keyServer = createServer(new TestAuthority().server(), (request, response) => {
+  /** The server answers after it. */
+  let pause = Promise.resolve()
+  const keyServer = createServer(new TestAuthority().server(), async (request, response) => {
     if (request.url === '/keys') fetches++
+    await pause
     const document = { issuer: 'discovered', jwks_uri: `${base}/keys` }
     response.end(JSON.stringify(request.url === '/keys' ? { keys: served } : document))
   })
@@ -81,4 +84,55 @@ describe.each(anyBackend())('key servers on $name', (backend) => {
     expect((await old()).code).toBe(answerCode.assertion_refused)
     expect(fetches).toBe(2)
   })
+
+  it.each<[string, (issuer: string, settings: object) => Promise<unknown>]>([
+    ['set again', (issuer, more) => set({ issuer, ...more })],
+    [
+      'removed and set again',
+      async (issuer, more) => {
+        await call('remove', { issuer })
+        await set({ issuer, ...more })
+      },
+    ],
+  ])('keys from before do not serve when their issuer is %s', async (name, change) => {
+    trust()
+    served = [publicJwk(keys.rsa, { kid: 'old' })]
+    const source = { jwks_url: `${base}/keys`, ...settings }
+    await set({ issuer: name, ...source })
+    expect((await exchange(assertionOf(name, 'old', keys.rsa))).code).toBe(200)
+    served = [publicJwk(keys.otherRsa, { kid: 'new' })]
+    await change(name, source)
+    const refused = await exchange(assertionOf(name, 'old', keys.rsa))
+    expect(refused.code).toBe(answerCode.assertion_refused)
+    expect((await exchange(assertionOf(name, 'new', keys.otherRsa))).code).toBe(200)
+  })
+
+  it.each<[string, string, (issuer: string) => Promise<unknown>]>([
+    ['removed', 'unknown_issuer', (issuer) => call('remove', { issuer })],
+    [
+      'changed',
+      'wrong_audience',
+      (issuer) =>
+        set({ issuer, jwks_url: `${base}/keys`, create: 'first_login', audience: ['other'] }),
+    ],
+  ])(
+    'an issuer that is %s while its keys are fetched gives no token',
+    async (end, reason, change) => {
+      trust()
+      served = [publicJwk(keys.rsa, { kid: 'old' })]
+      fetches = 0
+      let answer = () => {}
+      pause = new Promise((resolve) => {
+        answer = resolve
+      })
+      await set({ issuer: end, jwks_url: `${base}/keys`, ...settings })
+      const assertion = assertionOf(end, 'old', keys.rsa)
+      const exchanged = exchange(assertion)
+      await expect.poll(() => fetches).toBe(1)
+      await change(end)
+      answer()
+      expect((await exchanged).code).toBe(answerCode.assertion_refused)
+      expect(await test(assertion)).toMatchObject({ ok: false, reason })
+    },
+  )
 })

@@ -1,4 +1,5 @@
 /** Hostile assertions with a wrong algorithm, key or signature. */
+import { createHash } from 'node:crypto'
 import {
   buildAssertion,
   encodePart,
@@ -12,6 +13,13 @@ import {
 import { claims, from, header, type Row, rowOf, shown, withHeader } from './row.js'
 
 const none: Signer = () => Buffer.alloc(0)
+
+/** A signature that needs no private key: the padded digest, which is its own power by 1. */
+const unsignedRsa: Signer = (input) =>
+  Buffer.concat([
+    Buffer.from(`0001${'ff'.repeat(202)}003031300d060960864801650304020105000420`, 'hex'),
+    createHash('sha256').update(input).digest(),
+  ])
 
 /** All ways to write a word in small and capital letters. */
 function spellings(text: string): string[] {
@@ -352,6 +360,11 @@ const unfitRows: Row[] = [
       payload: from('https://weak.example'),
       signer: signers.PS256(keys.weakRsa),
     },
+    'unusable_key',
+  ),
+  rowOf(
+    'an RSA key with the exponent 1',
+    { payload: from('https://exponent.example'), signer: unsignedRsa },
     'unusable_key',
   ),
   rowOf('a key for encryption', { payload: from('https://encryption.example') }, 'unknown_key'),

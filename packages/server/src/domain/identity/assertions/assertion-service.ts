@@ -29,12 +29,16 @@ export class AssertionService {
   constructor(private readonly options: AssertionServiceOptions) {}
 
   /** Checks an assertion without a trace. */
-  check(appId: string, text: string): Promise<CheckResult<OpenIssuer>> {
+  async check(appId: string, text: string): Promise<CheckResult<OpenIssuer>> {
     const { issuers, clock } = this.options
-    return checkAssertion(text, {
+    const result = await checkAssertion(text, {
       now: clock.now(),
       findIssuer: (issuer) => issuers.find(appId, issuer),
     })
+    if (result.refusal !== null) return result
+    // An operator may have changed or removed the issuer while its keys were fetched.
+    const present = await issuers.find(appId, result.issuer.issuer)
+    return present?.updatedAt === result.issuer.updatedAt ? result : this.check(appId, text)
   }
 
   /** @throws AppError assertion_refused */

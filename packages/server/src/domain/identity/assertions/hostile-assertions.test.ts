@@ -49,6 +49,7 @@ const issuers: Readonly<Record<string, CheckedIssuer>> = {
   'https://types.example': keyIssuer(jwks, { types: ['at+jwt'] }),
   'https://names.example': keyIssuer(jwks, { subjectClaim: 'constructor' }),
   'https://weak.example': keyIssuer([publicJwk(keys.weakRsa, { kid: 'rsa' })]),
+  'https://exponent.example': keyIssuer([publicJwk(keys.rsa, { kid: 'rsa', e: 'AQ' })]),
   'https://encryption.example': keyIssuer([publicJwk(keys.rsa, { kid: 'rsa', use: 'enc' })]),
   'https://operations.example': keyIssuer([
     publicJwk(keys.rsa, { kid: 'rsa', key_ops: ['encrypt'] }),

@@ -23,7 +23,7 @@ export const refusalTexts = {
   unknown_key: 'no key of the issuer has this kid, or fits alg by its type, use, key_ops and alg',
   ambiguous_key: 'more than one key of the issuer fits',
   unusable_key:
-    'the key that fits cannot be used: RSA keys need 2048 bits, and keys must be public and valid',
+    'the key that fits cannot be used: RSA keys need 2048 bits and an odd exponent from 3, and keys must be public and valid',
   wrong_signature: 'the signature was not made by the key of the issuer',
   wrong_user: 'the subject is not linked to the user of the call',
   revoked: 'iat is at or before the last revocation of the logins of the user',

@@ -1,3 +1,4 @@
+import { KeyObject } from 'node:crypto'
 import {
   type CompactVerifyGetKey,
   compactVerify,
@@ -10,6 +11,9 @@ import type { Refusal } from './refusals.js'
 /** Finds the key of a header among those of an issuer. */
 export type KeySet = CompactVerifyGetKey
 
+export const minRsaBits = 2048
+const minExponent = 3n
+
 /**
  * Returns the keys of a set. A header names its key by kid, else exactly one key must fit. Where no
  * key has a kid, that of the header does not count.
@@ -17,9 +21,19 @@ export type KeySet = CompactVerifyGetKey
  */
 export function keySetOf(jwks: JSONWebKeySet): KeySet {
   const find = createLocalJWKSet(jwks)
-  return jwks.keys.some(({ kid }) => kid !== undefined)
-    ? find
-    : ({ kid, ...header }, token) => find(header, token)
+  const isNamed = jwks.keys.some(({ kid }) => kid !== undefined)
+  return async (header, token) => {
+    const { kid, ...nameless } = header
+    const key = await find(isNamed ? header : nameless, token)
+    if (isWeak(KeyObject.from(key))) throw new errors.JWKInvalid('the key is weak')
+    return key
+  }
+}
+
+/** Tests for an RSA key that is short, or whose exponent lets signatures be forged or is no RSA. */
+export function isWeak({ asymmetricKeyDetails: details = {} }: KeyObject): boolean {
+  const { modulusLength = minRsaBits, publicExponent = minExponent } = details
+  return modulusLength < minRsaBits || publicExponent < minExponent || publicExponent % 2n === 0n
 }
 
 /**

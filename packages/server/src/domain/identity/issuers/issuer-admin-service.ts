@@ -100,7 +100,8 @@ export class IssuerAdminService {
 
   /**
    * Gives an issuer another name, with its identities.
-   * @throws AppError app_not_found, issuer_not_found, issuer_exists
+   * @throws AppError app_not_found, issuer_not_found, issuer_exists, invalid_parameter for a secret
+   * that no key decrypts
    */
   async rename({ appId, issuer }: IssuerKey, name: string): Promise<void> {
     const { database, store, issuers, identities, apps, clock } = this.options
@@ -115,9 +116,14 @@ export class IssuerAdminService {
         if (moved === 0) throw new AppError('issuer_not_found')
         return
       }
-      // Secrets are sealed for their row. Those that no key decrypts stay as they are.
+      // Secrets are sealed for their row.
       const secrets = issuers.secretsOf(before)
-      const sealed = secrets === null ? before.sealed : issuers.seal(to, secrets)
+      if (secrets === null)
+        throw new AppError(
+          'invalid_parameter',
+          'issuer has a secret that no key decrypts; set the issuer with its secret first',
+        )
+      const sealed = issuers.seal(to, secrets)
       await store.delete(tx, before)
       await store.insert(tx, { ...before, ...to, sealed, updatedAt: clock.now() })
     })

@@ -11,7 +11,7 @@ export const issuerCache: CacheDefinition<string, AppIssuers> = {
   maxEntries: 10_000,
   maxAgeMs: 1_000,
   tables: {
-    identity_issuers: { columns: ['issuer', 'settings', 'sealed'], inserts: true },
+    identity_issuers: { columns: ['issuer', 'settings', 'sealed', 'updated_at'], inserts: true },
   } satisfies CachedTables,
   keyOf: (appId) => appId,
 }

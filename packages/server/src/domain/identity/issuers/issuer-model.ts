@@ -38,6 +38,7 @@ export interface Issuer extends IssuerKey {
 /** An issuer with its keys at hand. */
 export interface OpenIssuer extends CheckedIssuer, IssuerKey {
   readonly settings: IssuerSettings
+  readonly updatedAt: number
   /** Returns why its keys are not available, in words; '' when they are, or were not used yet. */
   keyProblem(): string
 }

@@ -4,7 +4,7 @@ import { SealedTextError, type SecretBox } from '../../../lib/secrets/secret-box
 import type { SealedColumn } from '../../secrets/secret-service.js'
 import { hmacRefusal, keySetOf, signatureRefusal } from '../assertions/signature.js'
 import type { AppIssuers } from './issuer-cache.js'
-import { type Issuer, issuerContext, type IssuerKey, type OpenIssuer } from './issuer-model.js'
+import { type Issuer, type IssuerKey, issuerContext, type OpenIssuer } from './issuer-model.js'
 import type { IssuerStore } from './issuer-store.js'
 import type { FetchedKeySets } from './keys/fetched-key-sets.js'
 
@@ -66,8 +66,9 @@ export class IssuerService {
   }
 
   #open(issuer: Issuer): OpenIssuer {
-    const { appId, settings } = issuer
-    return { ...settings, appId, issuer: issuer.issuer, settings, ...this.#keysOf(issuer) }
+    const { appId, settings, updatedAt } = issuer
+    const row = { appId, issuer: issuer.issuer, settings, updatedAt }
+    return { ...settings, ...row, ...this.#keysOf(issuer) }
   }
 
   #keysOf(issuer: Issuer): Pick<OpenIssuer, 'signatureRefusal' | 'keyProblem'> {

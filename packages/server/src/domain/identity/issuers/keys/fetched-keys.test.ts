@@ -63,14 +63,14 @@ describe('fetched keys', () => {
     expect(state.fetches).toBe(2)
   })
 
-  it('10,000 unknown kids cost one fetch in 30 s', async () => {
+  it('2,000 unknown kids cost one fetch in 30 s', async () => {
     const { state, refusal } = keyServer()
     await refusal('old')
     state.now += 30 * second
-    const kids = Array.from({ length: 10_000 }, (_, index) => `kid-${index}`)
+    const kids = Array.from({ length: 2_000 }, (_, index) => `kid-${index}`)
     const refusals = new Set()
     for (const kid of kids) {
-      state.now += 2
+      state.now += 10
       refusals.add(await refusal(kid, null))
     }
     expect([...refusals]).toEqual(['unknown_key'])

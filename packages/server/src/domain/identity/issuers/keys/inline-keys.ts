@@ -2,13 +2,13 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
 import type { JSONWebKeySet } from 'jose'
 import { isJsonObject } from '../../../../lib/json.js'
+import { isWeak, minRsaBits } from '../../assertions/signature.js'
 
 /** Keys that can be used, or the reason why not, to follow the name of their field. */
 export type InlineKeys = { readonly jwks: JSONWebKeySet } | { readonly fault: string }
 
 const maxKeys = 20
 const maxJwksLength = 65_536
-const minRsaBits = 2048
 /** Members of private and shared keys (RFC 7518, section 6). */
 const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv']
 // A body without hyphens: the search from each beginning ends at the next one.
@@ -46,8 +46,12 @@ function checkedKeys(keys: readonly JsonWebKey[], algorithms: readonly string[])
   if (keys.length === 0 || keys.length > maxKeys) return { fault: `must have 1 to ${maxKeys} keys` }
   if (keys.some((key) => privateMembers.some((name) => Object.hasOwn(key, name))))
     return { fault: onlyPublic }
-  if (keys.some((key) => readKey(key) === null)) return { fault: 'must have keys that can be read' }
-  if (keys.some(isWeak)) return { fault: `must have RSA keys of at least ${minRsaBits} bits` }
+  const read = keys.map(readKey)
+  if (read.includes(null)) return { fault: 'must have keys that can be read' }
+  if (read.some((key) => key !== null && isWeak(key)))
+    return {
+      fault: `must have RSA keys of at least ${minRsaBits} bits, with an odd exponent from 3`,
+    }
   const names = keys.map((key) =>
     algorithmsOf(key)
       .filter((each) => algorithms.includes(each))
@@ -71,11 +75,6 @@ function typeAlgorithms(key: JsonWebKey): readonly string[] {
   if (type === 'rsa') return ['RS256', 'PS256']
   if (type === 'ed25519') return ['EdDSA']
   return details?.namedCurve === 'prime256v1' ? ['ES256'] : []
-}
-
-function isWeak(key: JsonWebKey): boolean {
-  const { modulusLength = minRsaBits } = readKey(key)?.asymmetricKeyDetails ?? {}
-  return modulusLength < minRsaBits
 }
 
 function readKey(key: JsonWebKey): KeyObject | null {
