@@ -111,6 +111,7 @@ export const personalData = {
     broadcasts_after: portable.empty(0),
     is_bot: portable.empty(0),
     assertions_after: move.empty(0),
+    newest_assertion: move.empty(0),
   },
   user_badges: {
     app_id: portable.none,

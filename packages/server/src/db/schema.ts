@@ -148,6 +148,8 @@ export const usersTable = {
   is_bot: generated(smallint),
   /** Assertions that were issued at this instant or before are refused (rule C9). 0 = none were ended */
   assertions_after: generated(bigint),
+  /** The latest `iat` of the accepted assertions, which a revocation refuses too. 0 = none */
+  newest_assertion: generated(bigint),
 }
 
 /** One row per user who is not deleted. It is a table because a push to all users changes every row. */

@@ -92,6 +92,7 @@ const rowTables = {
     broadcasts_after bigint not null default 0,
     is_bot smallint not null default 0,
     assertions_after bigint not null default 0,
+    newest_assertion bigint not null default 0,
     primary key (app_id, user_id)`,
   devices: `
     app_id text not null,

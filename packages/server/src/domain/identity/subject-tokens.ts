@@ -17,7 +17,7 @@ import type { IdentityStore } from './identities/identity-store.js'
 interface SubjectTokensOptions {
   readonly database: Database
   readonly identities: IdentityStore
-  readonly users: Pick<UserCredentials, 'lockKeyShare' | 'update'>
+  readonly users: Pick<UserCredentials, 'lockKeyShare' | 'noteAssertion' | 'update'>
   readonly maker: UserMaker
   readonly tokens: Pick<TokenService, 'give'>
   /** The queue of transactions that store tokens. */
@@ -32,6 +32,8 @@ interface SubjectTokensOptions {
 export interface TokenRequest {
   /** Returns when the token of the locked user ends, in ms; throws to refuse the user. */
   readonly endOf: (user: Pick<User, 'isBot' | 'assertionsAfter'>) => number
+  /** The time of the assertion for which the token is given, in ms; absent: an app server calls. */
+  readonly assertedAt?: number
   readonly device?: NewToken['device']
   /** The client's network address; null when an app server calls. */
   readonly address: string | null
@@ -136,11 +138,13 @@ export class SubjectTokens {
   async #give(
     tx: Tx,
     user: UserKey & Pick<User, 'status' | 'credentialEpoch' | 'isBot' | 'assertionsAfter'>,
-    { device, endOf }: TokenRequest,
+    { assertedAt, device, endOf }: TokenRequest,
   ): Promise<IssuedToken> {
-    const { tokens, clock } = this.options
+    const { tokens, users, clock } = this.options
     if (user.status !== userStatus.normal) throw new AppError('user_disabled')
     const expiresAt = endOf(user)
+    // Before the device, as other transactions lock the two in this order.
+    if (assertedAt !== undefined) await users.noteAssertion(tx, user, assertedAt)
     return tokens.give(tx, user, { createdAt: clock.now(), expiresAt, device, isIssued: true })
   }
 

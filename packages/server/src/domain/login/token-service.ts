@@ -9,7 +9,7 @@ import type { DeviceService, DeviceUse } from '../devices/device-service.js'
 import type { FileCredentialService } from '../files/credentials/file-credential-service.js'
 import type { FileCredentials } from '../files/credentials/file-credentials.js'
 import type { UserCredentials } from '../users/user-credentials.js'
-import type { User, UserKey } from '../users/user-model.js'
+import { endOfAssertions, type User, type UserKey } from '../users/user-model.js'
 import type { TokenKey, TokenStore, UserToken } from './token-store.js'
 
 interface TokenServiceOptions {
@@ -163,12 +163,11 @@ export class TokenService {
     return deviceSn
   }
 
-  /** Refuses assertions of the user that were issued until now (rule C9). Locks the user. */
+  /** Refuses assertions of the user that were issued or accepted until now (rule C9). Locks the user. */
   async endAssertions(tx: Tx, { appId, userId }: UserKey, at: number): Promise<void> {
     const { users } = this.options
     const [user] = await users.lockForUpdate(tx, appId, [userId])
-    const assertionsAfter = Math.max(user?.assertionsAfter ?? 0, at)
-    await users.update(tx, appId, userId, { assertions_after: assertionsAfter })
+    if (user) await users.update(tx, appId, userId, { assertions_after: endOfAssertions(user, at) })
   }
 
   async revokeOfDevices(

@@ -11,6 +11,7 @@ export type UserCredentials = Pick<
   | 'lockKeyShare'
   | 'lockForUpdate'
   | 'endCredentials'
+  | 'noteAssertion'
   | 'replacePasswordHash'
   | 'update'
 >

@@ -31,6 +31,19 @@ export interface User {
   readonly isBot: boolean
   /** Assertions of this instant or before are refused, ms; 0: none (rule C9). */
   readonly assertionsAfter: number
+  /** The latest `iat` of the accepted assertions, ms; 0: none. */
+  readonly newestAssertion: number
+}
+
+/**
+ * Returns the `assertionsAfter` of a user whose assertions end. Clocks of issuers may be ahead, so
+ * that an accepted assertion may be from after the end.
+ */
+export function endOfAssertions(
+  { assertionsAfter, newestAssertion }: Pick<User, 'assertionsAfter' | 'newestAssertion'>,
+  at: number,
+): number {
+  return Math.max(assertionsAfter, newestAssertion, at)
 }
 
 /** A user in the list of an app. */

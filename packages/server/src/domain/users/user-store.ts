@@ -10,6 +10,7 @@ import { compare } from '../../lib/compare.js'
 import type { Invalidates } from '../../lib/invalidated-cache.js'
 import {
   emailKey,
+  endOfAssertions,
   type FoundUser,
   type ListedUser,
   mobileKey,
@@ -285,17 +286,29 @@ export class UserStore {
   }
 
   /**
-   * Ends the file credentials of users, and their assertions of this instant or before.
+   * Ends the file credentials of users, and their assertions of this instant or before and those
+   * that were accepted.
    * @param users current rows, locked by {@link lockForUpdate}
    */
   async endCredentials(tx: Tx, users: readonly User[], at: number): Promise<void> {
-    const rows = users.map(({ appId, userId, credentialEpoch, assertionsAfter }) => [
-      credentialEpoch + 1,
-      Math.max(assertionsAfter, at),
-      appId,
-      userId,
+    const rows = users.map((user) => [
+      user.credentialEpoch + 1,
+      endOfAssertions(user, at),
+      user.appId,
+      user.userId,
     ])
     await this.#database.bulk(tx, endCredentials, rows)
+  }
+
+  /** Remembers an accepted assertion of a locked user, so that a revocation refuses it (rule C9). */
+  async noteAssertion(tx: Tx, { appId, userId }: UserKey, issuedAt: number): Promise<void> {
+    await tx
+      .updateTable('users')
+      .set({ newest_assertion: issuedAt })
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .where('newest_assertion', '<', issuedAt)
+      .execute()
   }
 
   /** Sets the last broadcast that new users do not see (rule E9). */

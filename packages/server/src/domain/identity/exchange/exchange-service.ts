@@ -59,6 +59,7 @@ export class ExchangeService {
     }
     const given = await subjectTokens.give({
       ...{ appId, issuer: issuer.issuer, subject, device, address },
+      assertedAt: claims.issuedAt,
       endOf: ({ assertionsAfter }) =>
         claims.issuedAt <= assertionsAfter
           ? assertions.refuse(appId, issuer, 'revoked')
