@@ -112,18 +112,19 @@ describe.skipIf(process.platform !== 'linux')('unread answers', () => {
     expect(await metric(server, 'hermod_unread_answer_bytes')).toBeLessThanOrEqual(4_000_000)
   })
 
-  it('many requests at once: a client that reads gets every answer', async () => {
-    await using server = await startAttacked()
-    using attackers = new Attackers(server.url)
-    const [socket] = await attackers.connect(1)
-    if (!socket) throw new Error('not connected')
-    let answers = 0
-    socket.on('data', (chunk) => {
-      answers += chunk.toString('latin1').split('HTTP/1.1 200').length - 1
+  if (isFullRun)
+    it('many requests at once: a client that reads gets every answer', async () => {
+      await using server = await startAttacked()
+      using attackers = new Attackers(server.url)
+      const [socket] = await attackers.connect(1)
+      if (!socket) throw new Error('not connected')
+      let answers = 0
+      socket.on('data', (chunk) => {
+        answers += chunk.toString('latin1').split('HTTP/1.1 200').length - 1
+      })
+      socket.resume()
+      socket.write(requests(3_000, '/healthz'))
+      await waitFor(async () => answers >= 2_900, { what: 'the answers', ...patience })
+      expect(socket.closed).toBe(false)
     })
-    socket.resume()
-    socket.write(requests(3_000, '/healthz'))
-    await waitFor(async () => answers >= 2_900, { what: 'the answers', ...patience })
-    expect(socket.closed).toBe(false)
-  })
 })

@@ -152,33 +152,34 @@ describe.each(anyBackend('durable'))('secrets at rest on $name', (backend) => {
     expect(await faults()).toEqual([])
   })
 
-  it('rotation: survives a kill half-way', async () => {
-    await start()
-    const apps = await Promise.all(
-      Array.from({ length: manyApps }, async (): Promise<string> => {
-        const { app_id } = await operate('app/create')
-        await setSecret(app_id)
-        return app_id
-      }),
-    )
-    // The check below opens every secret; a registration costs a hash.
-    const tried = apps.filter((_, index) => isFullRun || index % 12 === 0)
-    await killHalfWay()
-    const [current = '', previous = ''] = keyLines()
-    expect(keyLines()).toHaveLength(2)
+  if (isFullRun)
+    it('rotation: survives a kill half-way', async () => {
+      await start()
+      const apps = await Promise.all(
+        Array.from({ length: manyApps }, async (): Promise<string> => {
+          const { app_id } = await operate('app/create')
+          await setSecret(app_id)
+          return app_id
+        }),
+      )
+      // The check below opens every secret; a registration costs a hash.
+      const tried = apps.filter((_, index) => isFullRun || index % 12 === 0)
+      await killHalfWay()
+      const [current = '', previous = ''] = keyLines()
+      expect(keyLines()).toHaveLength(2)
 
-    await start()
-    const ids = await withSql(storedKeyIds)
-    expect(new Set(ids)).toEqual(new Set([idOf(current), idOf(previous)]))
-    expect(await faults()).toEqual([])
-    for (const app of tried) expect(await registerSigned('killed', app)).toBe(200)
-    const finished = await operate('secret/rotate')
-    expect(finished).toMatchObject({ key_id: idOf(current), unreadable: 0 })
-    expect(finished.resealed).toBe(ids.filter((id) => id === idOf(previous)).length)
-    expect(await operate('secret/retire')).toMatchObject({ previous_key_id: '', resealed: 0 })
-    expect(keyLines()).toEqual([current])
-    for (const app of tried) expect(await registerSigned('finished', app)).toBe(200)
-  })
+      await start()
+      const ids = await withSql(storedKeyIds)
+      expect(new Set(ids)).toEqual(new Set([idOf(current), idOf(previous)]))
+      expect(await faults()).toEqual([])
+      for (const app of tried) expect(await registerSigned('killed', app)).toBe(200)
+      const finished = await operate('secret/rotate')
+      expect(finished).toMatchObject({ key_id: idOf(current), unreadable: 0 })
+      expect(finished.resealed).toBe(ids.filter((id) => id === idOf(previous)).length)
+      expect(await operate('secret/retire')).toMatchObject({ previous_key_id: '', resealed: 0 })
+      expect(keyLines()).toEqual([current])
+      for (const app of tried) expect(await registerSigned('finished', app)).toBe(200)
+    })
 
   /** A rotation may be over before it is seen half done; then it is begun again. */
   async function killHalfWay(): Promise<void> {

@@ -105,10 +105,10 @@ describe.each(testBackends())('callers on $name', (backend) => {
   let identities: CallerIdentities
   let context: WalkContext
   let cases = 0
+  // Neither HTTP nor refusals depend on the database.
+  const isOverHttp = anyBackend().some(({ name }) => name === backend.name)
 
   beforeAll(async () => {
-    // HTTP does not depend on the database.
-    const isOverHttp = anyBackend().some(({ name }) => name === backend.name)
     // Webhooks may go to this machine, where nothing listens.
     const settings = { HERMOD_OUTBOUND_ALLOW: '127.0.0.1' }
     watched = isOverHttp
@@ -252,7 +252,9 @@ describe.each(testBackends())('callers on $name', (backend) => {
       })
       if (isRefusal || isFullRun) return found
       const tried = onePerPrincipal(operation, found)
-      return backend.name === 'sqlite' ? tried : tried.slice(0, 1)
+      // Methods differ in how parameters are read, and not in what callers may do.
+      const isFirst = method === operation.methods[0]
+      return backend.name === 'sqlite' && isFirst ? tried : tried.slice(0, 1)
     })
   }
 
@@ -266,7 +268,7 @@ describe.each(testBackends())('callers on $name', (backend) => {
     )
   }
 
-  it.each(representatives)(
+  it.each(isOverHttp ? representatives : [])(
     '$id: refuses the callers that it does not declare and changes nothing',
     async ({ operation }) => {
       const fixture = fixtureOf.get(operation.id) as Fixture
@@ -327,7 +329,7 @@ describe.each(testBackends())('callers on $name', (backend) => {
       : [{ id, operation, name }]
   })
 
-  it.each(claims)(
+  it.each(isOverHttp ? claims : [])(
     '$id: refuses a user whose $name is another user (rule C5)',
     async ({ operation, name }) => {
       const fixture = fixtureOf.get(operation.id) as Fixture

@@ -5,7 +5,7 @@ import { stepsWith } from '../steps.js'
 import { type TabStep, TabsWorld, tabWeights } from './tabs-world.js'
 
 const firstSeed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
-const count = Number(process.env.HERMOD_SIMULATIONS ?? (isFullRun ? 5_000 : 200))
+const count = Number(process.env.HERMOD_SIMULATIONS ?? (isFullRun ? 5_000 : 80))
 
 async function faultsOf(seed: number, steps: readonly TabStep[]): Promise<string[]> {
   try {
