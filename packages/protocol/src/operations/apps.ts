@@ -178,6 +178,7 @@ export const updateAdminToken = operation({
   methods: post,
   path: '/operator/v1/token/update',
   summary: 'Narrows or widens the scopes of an Admin token.',
+  description: 'A revoked token is not found.',
   body: { app_id: appId, token_id: id('token ID'), scopes: tokenScopes },
   data: AdminToken,
   violationsOf: scopeFaults,

@@ -217,6 +217,14 @@ function scopeCommands(place: Place): void {
     expect((await listUsers()).code).toBe(200)
     const { out } = await place.run('token', 'list', '--app', appId)
     expect(out).toMatch(/ limited +all /)
+    const ofToken = [String(tokenId), '--app', appId, '--json']
+    expect((await place.run('token', 'revoke', ...ofToken)).code).toBe(0)
+    expect(toldFailure(await place.run('token', 'update', ...ofToken, '--scopes', 'push'))).toEqual(
+      {
+        code: answerCode.token_not_found,
+        message: expect.stringContaining('revoked'),
+      },
+    )
   })
 
   test.each([

@@ -196,7 +196,7 @@ export class AppService {
     if (!isRevoked) throw new AppError('token_not_found')
   }
 
-  /** @throws AppError app_not_found, token_not_found */
+  /** @throws AppError app_not_found, token_not_found, also for a revoked token */
   async setAdminTokenScopes(
     appId: string,
     tokenId: Int64,
@@ -207,7 +207,7 @@ export class AppService {
     const token = await database.transaction((tx) =>
       store.setAdminTokenScopes(tx, appId, tokenId, scopes),
     )
-    if (token === null) throw new AppError('token_not_found')
+    if (token === null) throw new AppError('token_not_found', 'it is unknown or revoked')
     return token
   }
 
@@ -321,7 +321,7 @@ export class AppService {
     if (known === null) {
       const token = await this.#newToken(appId, 'bootstrap', scopes ?? null)
       await database.transaction((tx) => store.insertAdminToken(tx, token, tokenHash))
-    } else if (scopes !== undefined && !areSame(known.scopes, scopes))
+    } else if (known.revokedAt === null && scopes !== undefined && !areSame(known.scopes, scopes))
       await this.setAdminTokenScopes(known.appId, known.tokenId, scopes)
   }
 

@@ -161,7 +161,7 @@ export class AppStore {
     return row !== undefined
   }
 
-  /** @returns null when the app has no such token */
+  /** @returns null when the app has no such token, or it is revoked */
   async setAdminTokenScopes(
     tx: Tx,
     appId: string,
@@ -173,6 +173,7 @@ export class AppStore {
       .set({ scopes: scopesText(scopes) })
       .where('app_id', '=', appId)
       .where('token_id', '=', tokenId as number)
+      .where('revoked_at', 'is', null)
       .returning(camelCase(adminTokensTable))
       .executeTakeFirst()
     if (!row) return null
