@@ -302,7 +302,8 @@ function requestBodyOf(
     return { description: bodyLimit(operation), required: true, content }
   }
   if (Object.keys(operation.body).length === 0) return undefined
-  const schema = plainSchema(object(operation.body), schemas)
+  const example = operation.example && { examples: [operation.example] }
+  const schema = plainSchema(object(operation.body, { ...example }), schemas)
   return {
     description: bodyLimit(operation),
     required: requiredOf(operation.body).length > 0,

@@ -257,7 +257,7 @@ function exampleCall(
   const callers = operation['x-hermod-callers']
   const token = tokenVariables[callers] ?? '$TOKEN'
   const query = parameters
-    .filter((each) => each.in === 'query' && each.required)
+    .filter((each) => each.in === 'query' && (each.required || each.schema.examples !== undefined))
     .map(
       (each) =>
         `${each.name}=${encodeURIComponent(String(exampleValue(document.components.schemas, each.schema)))}`,

@@ -39,6 +39,7 @@ const page = {
 const after = string({
   description: 'cursor; "": from the oldest event that is kept; now: only later events',
   maxLength: 512,
+  examples: ['now'],
 })
 
 const read = {

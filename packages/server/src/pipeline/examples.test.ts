@@ -1,0 +1,43 @@
+/** The calls that the reference shows, read as the service reads them. */
+import { operations } from '@hermod/protocol'
+import { openApiDocument, referenceSections } from '@hermod/protocol/openapi'
+import { describe, expect, it } from 'vitest'
+import { jsonValue } from '../http/bodies/body-value.js'
+import { compileParameters } from './parameters.js'
+
+const document = openApiDocument({
+  version: '1.2.3',
+  builtOperationIds: new Set(operations.map(({ id }) => id)),
+  serverUrl: 'http://127.0.0.1:8080',
+})
+const described = referenceSections(document).flatMap((section) => section.operations)
+const byId = new Map(operations.map((operation) => [operation.id as string, operation]))
+
+/** Returns the faults of the parameters of an example. */
+async function faultOf(id: string, example: string): Promise<string | null> {
+  const operation = byId.get(id)
+  if (operation === undefined || operation.takesFile) return null
+  const query = Object.fromEntries(new URLSearchParams(/\?([^"]*)"/.exec(example)?.[1] ?? ''))
+  const text = /-d '(.*)'$/s.exec(example)?.[1]?.replaceAll("'\\''", "'")
+  const contentType = 'application/json'
+  const body = () =>
+    text === undefined
+      ? undefined
+      : jsonValue({ bytes: Buffer.from(text), contentType, contentEncoding: undefined })
+  try {
+    await compileParameters(operation)({ query, body }, () => {})
+    return null
+  } catch (error) {
+    return String(error)
+  }
+}
+
+describe('the examples of the reference', () => {
+  it('are read by the service without a fault', async () => {
+    expect(described.map(({ id }) => id).sort()).toEqual([...byId.keys()].sort())
+    const faults = await Promise.all(
+      described.map(async ({ id, example }) => [id, await faultOf(id, example)]),
+    )
+    expect(Object.fromEntries(faults.filter(([, fault]) => fault !== null))).toEqual({})
+  })
+})
