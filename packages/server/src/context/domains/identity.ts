@@ -116,7 +116,7 @@ export function createIdentityParts(
     readonly outbound: Outbound
   },
 ) {
-  const { identities } = stores
+  const { identities, users } = stores
   const store = new IssuerStore(caches.identityIssuers)
   const issuers = new IssuerService({
     database,
@@ -136,6 +136,6 @@ export function createIdentityParts(
   })
   const observer = assertionObserver(log, metrics)
   const assertions = new AssertionService({ issuers, clock, observer })
-  const proofs = new UserProofs({ database, accounts, passwords, assertions, identities })
+  const proofs = new UserProofs({ database, accounts, passwords, assertions, identities, users })
   return { assertions, issuers, issuerAdmin, proofs }
 }

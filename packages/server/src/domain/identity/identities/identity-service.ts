@@ -3,8 +3,8 @@ import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import type { AccountService } from '../../users/account-service.js'
-import type { UserKey } from '../../users/user-model.js'
-import type { UserProof, UserProofs } from '../proofs/user-proofs.js'
+import type { User, UserKey } from '../../users/user-model.js'
+import type { CheckedProof, UserProof, UserProofs } from '../proofs/user-proofs.js'
 import { type IdentityChange, identityEvent, type Subject } from './identity-model.js'
 import type { Identity, IdentityStore } from './identity-store.js'
 
@@ -12,7 +12,7 @@ interface IdentityServiceOptions {
   readonly database: Database
   readonly store: IdentityStore
   readonly accounts: Pick<AccountService, 'get' | 'lockForUpdate'>
-  readonly proofs: Pick<UserProofs, 'accept' | 'verify'>
+  readonly proofs: Pick<UserProofs, 'accept' | 'confirm' | 'use' | 'verify'>
   readonly outbox: Outbox
   readonly clock: Clock
 }
@@ -33,7 +33,10 @@ export class IdentityService {
    * @throws AppError user_already_bound, identity_limit_reached, user_not_found, user_deleted
    */
   async link(change: IdentityChange): Promise<void> {
-    await this.options.database.transaction((tx) => this.#link(tx, change, null))
+    await this.options.database.transaction(async (tx) => {
+      await this.#lock(tx, change, null)
+      await this.#link(tx, change)
+    })
   }
 
   /**
@@ -49,20 +52,28 @@ export class IdentityService {
   ): Promise<void> {
     const { database, accounts, proofs } = this.options
     const verified = proof === null ? null : await proofs.verify(appId, userId, proof)
-    const user = verified ?? (await accounts.get(appId, userId))
-    const { issuer, claims } = await proofs.accept(user, assertion)
-    const { subject } = claims
-    const change = { appId, userId, actorId, issuer: issuer.issuer, subject }
-    await database.transaction((tx) => this.#link(tx, change, verified?.credentialEpoch ?? null))
+    const user = verified?.user ?? (await accounts.get(appId, userId))
+    const accepted = await proofs.accept(user, assertion)
+    const { issuer, claims } = accepted
+    const change = { appId, userId, actorId, issuer: issuer.issuer, subject: claims.subject }
+    await database.transaction(async (tx) => {
+      const locked = await this.#lock(tx, change, verified)
+      await proofs.use(tx, accepted, locked)
+      await this.#link(tx, change)
+    })
   }
 
-  /** @param verifiedEpoch null: no proof was checked */
-  async #link(tx: Tx, change: IdentityChange, verifiedEpoch: number | null): Promise<void> {
-    const { store, accounts, outbox, clock } = this.options
-    const { appId, issuer, subject, userId } = change
+  /** @param proof null: no proof was checked */
+  async #lock(tx: Tx, { appId, userId }: UserKey, proof: CheckedProof | null): Promise<User> {
+    const { accounts, proofs } = this.options
     const user = await accounts.lockForUpdate(tx, appId, userId)
-    if (verifiedEpoch !== null && verifiedEpoch !== user.credentialEpoch)
-      throw new AppError('password_incorrect')
+    if (proof !== null) await proofs.confirm(tx, proof, user)
+    return user
+  }
+
+  async #link(tx: Tx, change: IdentityChange): Promise<void> {
+    const { store, outbox, clock } = this.options
+    const { appId, issuer, subject, userId } = change
     const identities = await store.list(tx, { appId, userId })
     if (identities.some((known) => isSame(known, change))) return
     if (identities.length >= maxIdentities) throw new AppError('identity_limit_reached')
@@ -81,16 +92,13 @@ export class IdentityService {
     const { database, proofs } = this.options
     const { appId, userId } = change
     const verified = proof === null ? null : await proofs.verify(appId, userId, proof)
-    await database.transaction((tx) => this.#unlink(tx, change, verified?.credentialEpoch ?? null))
+    await database.transaction((tx) => this.#unlink(tx, change, verified))
   }
 
-  /** @param verifiedEpoch null: no proof was checked */
-  async #unlink(tx: Tx, change: IdentityChange, verifiedEpoch: number | null): Promise<void> {
-    const { store, accounts, outbox } = this.options
+  async #unlink(tx: Tx, change: IdentityChange, proof: CheckedProof | null): Promise<void> {
+    const { store, outbox } = this.options
     const { appId, userId } = change
-    const user = await accounts.lockForUpdate(tx, appId, userId)
-    if (verifiedEpoch !== null && verifiedEpoch !== user.credentialEpoch)
-      throw new AppError('password_incorrect')
+    const user = await this.#lock(tx, change, proof)
     const identities = await store.list(tx, { appId, userId })
     if (!identities.some((known) => isSame(known, change))) throw new AppError('identity_not_found')
     if (identities.length === 1 && user.passwordHash === '') throw new AppError('last_identity')

@@ -1,15 +1,15 @@
-import { AppError, type Int64 } from '@hermod/protocol'
+import type { Int64 } from '@hermod/protocol'
 import { actorEvent } from '@hermod/protocol/events'
 import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import type { OwnershipTransfer } from '../../groups/membership/ownership-transfer.js'
-import type { UserProof, UserProofs } from '../../identity/proofs/user-proofs.js'
+import type { CheckedProof, UserProof, UserProofs } from '../../identity/proofs/user-proofs.js'
 import type { LoginQueue } from '../../login/login-queue.js'
 import type { TokenService } from '../../login/token-service.js'
 import type { AccountService } from '../account-service.js'
 import type { UserCountStore } from '../registration/user-count-store.js'
-import type { User, UserKey } from '../user-model.js'
+import type { UserKey } from '../user-model.js'
 import type { UserStore } from '../user-store.js'
 import type { ContactRemovalService } from './contact-removal-service.js'
 import type { TextErasureService } from './text-erasure-service.js'
@@ -18,7 +18,7 @@ import type { UserRows } from './user-erasure.js'
 interface DeletionServiceOptions {
   readonly database: Database
   readonly accounts: AccountService
-  readonly proofs: Pick<UserProofs, 'verify'>
+  readonly proofs: Pick<UserProofs, 'confirm' | 'verify'>
   readonly tokens: TokenService
   readonly changing: LoginQueue
   readonly conversations: {
@@ -66,8 +66,12 @@ export class DeletionService {
     )
   }
 
-  async #erase(tx: Tx, { appId, userId, actorId }: Deletion, verified: User | null): Promise<void> {
-    const { accounts, tokens, ownership, personal, users } = this.options
+  async #erase(
+    tx: Tx,
+    { appId, userId, actorId }: Deletion,
+    verified: CheckedProof | null,
+  ): Promise<void> {
+    const { accounts, proofs, tokens, ownership, personal, users } = this.options
     const { conversations, counts, outbox, textErasures, contactRemovals, clock } = this.options
     const key = { appId, userId }
     // Batches of sends lock conversations before users, so conversations close first, and a second
@@ -76,8 +80,7 @@ export class DeletionService {
     await users.lockInOrder(tx, userId)
     const user = await accounts.lockForUpdate(tx, appId, userId)
     await conversations.close(tx, key)
-    if (verified && verified.credentialEpoch !== user.credentialEpoch)
-      throw new AppError('password_incorrect')
+    if (verified !== null) await proofs.confirm(tx, verified, user)
     await ownership.withdraw(tx, key, actorId)
     await tokens.revokeOfUsers(tx, { appId, userIds: [userId], at: clock.now() })
     await contactRemovals.order(tx, key)
