@@ -98,9 +98,17 @@ describe('the backends of the guide', () => {
       expect([profile.nick_name, (await profileOf(bob.text)).nick_name]).toEqual(['Alice', 'Bob'])
       const again = await post(`${url}/chat-token`, 'alice-1')
       expect((await profileOf(again.text)).user_id).toBe(profile.user_id)
+      expect(await post(`${url}/of-another-app`, 'alice-1')).toMatchObject({ status: 404 })
+      const [first, next] = [
+        await post(`${url}/chat-token?device=a-browser`, 'alice-1'),
+        await post(`${url}/chat-token?device=a-browser`, 'alice-1'),
+      ]
+      expect(await server.api.as(first.text).call('GET', '/user/profile')).toMatchObject({
+        code: answerCode.token_expired,
+      })
 
       expect((await post(`${url}/log-out-everywhere`, 'alice-1')).status).toBe(200)
-      for (const { text } of [alice, again])
+      for (const { text } of [alice, again, next])
         expect(await server.api.as(text).call('GET', '/user/profile')).toMatchObject({
           code: answerCode.token_expired,
         })

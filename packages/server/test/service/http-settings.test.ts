@@ -110,48 +110,47 @@ describe('an address that floods', () => {
   })
 })
 
-if (isFullRun)
-  describe('SIGTERM', () => {
-    it('SIGTERM: new calls get HTTP 503 with Retry-After, then the server ends', async () => {
-      await using leaving = await startServer()
-      const body = JSON.stringify({ username: 'too_late', password: 'correct horse' })
-      using late = await RawConnection.open(leaving.url)
-      using probe = await RawConnection.open(leaving.url)
-      // A whole request and the beginning of the next at once: when the first is answered, the second
-      // has begun.
-      const whole = 'GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n'
-      late.send(
-        `${whole}POST /user/register/v2 HTTP/1.1\r\nhost: x\r\napp_id: ${leaving.appId}\r\ncontent-length: ${body.length}\r\n\r\n{`,
-      )
-      probe.send(`${whole}GET /readyz HTTP/1.1\r\nhost: x\r\n`)
-      expect([(await late.answer()).status, (await probe.answer()).status]).toEqual([200, 200])
-      leaving.signal('SIGTERM')
-      await waitFor(() => leaving.output().includes('"stopping"'), {
-        what: 'the beginning of the end',
-        timeoutMs: 20_000,
-      })
+describe('SIGTERM', () => {
+  it('SIGTERM: new calls get HTTP 503 with Retry-After, then the server ends', async () => {
+    await using leaving = await startServer()
+    const body = JSON.stringify({ username: 'too_late', password: 'correct horse' })
+    using late = await RawConnection.open(leaving.url)
+    using probe = await RawConnection.open(leaving.url)
+    // A whole request and the beginning of the next at once: when the first is answered, the second
+    // has begun.
+    const whole = 'GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n'
+    late.send(
+      `${whole}POST /user/register/v2 HTTP/1.1\r\nhost: x\r\napp_id: ${leaving.appId}\r\ncontent-length: ${body.length}\r\n\r\n{`,
+    )
+    probe.send(`${whole}GET /readyz HTTP/1.1\r\nhost: x\r\n`)
+    expect([(await late.answer()).status, (await probe.answer()).status]).toEqual([200, 200])
+    leaving.signal('SIGTERM')
+    await waitFor(() => leaving.output().includes('"stopping"'), {
+      what: 'the beginning of the end',
+      timeoutMs: 20_000,
+    })
 
-      probe.send('\r\n')
-      expect(await probe.answer()).toMatchObject({ status: 503 })
-      late.send(body.slice(1))
-      const refused = await late.answer()
-      expect(refused).toMatchObject({
-        status: 503,
-        headers: { connection: 'close', 'retry-after': expect.stringMatching(/^[1-9]/) },
-      })
-      expect(JSON.parse(refused.body)).toMatchObject({ code: answerCode.unavailable, data: null })
-      expect(await leaving.exited).toEqual({ code: 0, signal: null })
+    probe.send('\r\n')
+    expect(await probe.answer()).toMatchObject({ status: 503 })
+    late.send(body.slice(1))
+    const refused = await late.answer()
+    expect(refused).toMatchObject({
+      status: 503,
+      headers: { connection: 'close', 'retry-after': expect.stringMatching(/^[1-9]/) },
+    })
+    expect(JSON.parse(refused.body)).toMatchObject({ code: answerCode.unavailable, data: null })
+    expect(await leaving.exited).toEqual({ code: 0, signal: null })
 
-      await using again = await leaving.startAgain()
-      expect(
-        await again.api.call('POST', '/token/user', {
-          body: { name: 'too_late', password: 'correct horse' },
-        }),
-      ).toMatchObject({
-        code: answerCode.user_not_found,
-      })
+    await using again = await leaving.startAgain()
+    expect(
+      await again.api.call('POST', '/token/user', {
+        body: { name: 'too_late', password: 'correct horse' },
+      }),
+    ).toMatchObject({
+      code: answerCode.user_not_found,
     })
   })
+})
 
 if (isFullRun)
   describe('a page that needs a database which is gone', () => {
