@@ -12,8 +12,7 @@ const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
 /** HERMOD_TEST_ROUNDS overrides the rounds of each storm. */
 const ownRounds = process.env.HERMOD_TEST_ROUNDS
 const fullRounds = 6
-/** The embedded database has one writer, so storms meet less there. */
-const shortRounds = { sqlite: 1, postgres: 2 }
+const shortRounds = 1
 const personCount = 16
 
 export type Calling = () => Promise<Answer>
@@ -73,8 +72,7 @@ export class GroupStorms {
 
   /** @param round returns the groups that it was about, which must be sound afterwards */
   async everyRound(round: () => Promise<readonly number[]>): Promise<void> {
-    const backend = this.watched.place.databaseUrl === undefined ? 'sqlite' : 'postgres'
-    const rounds = Number(ownRounds ?? (isFullRun ? fullRounds : shortRounds[backend]))
+    const rounds = Number(ownRounds ?? (isFullRun ? fullRounds : shortRounds))
     for (let count = 0; count < rounds; count++) {
       const faults = await this.#watch.faults(await round(), this.people)
       this.#counts.faults += faults.length
