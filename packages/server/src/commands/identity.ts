@@ -180,9 +180,13 @@ function readable({ jwks, profile_claims, ...issuer }: IdentityIssuer) {
   }
 }
 
-/** The result of a test; the fields of a user and of a token are empty where there is none. */
-function readableTest({ expire, user_id, ...tested }: IdentityTest) {
-  return { ...tested, user_id: user_id || null, expires_at: expire }
+/**
+ * The result of a test; the fields of a user and of a token are empty where there is none. The reason
+ * of a refusal is the error of the command.
+ */
+function readableTest({ ok, reason, text, expire, user_id, ...tested }: IdentityTest) {
+  const outcome = ok ? { ok, text } : { ok }
+  return { ...outcome, ...tested, user_id: user_id || null, expires_at: expire }
 }
 
 /** One line of a table. */

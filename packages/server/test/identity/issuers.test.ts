@@ -327,6 +327,8 @@ describe.each(anyBackend())('hermod identity on $name', (backend) => {
     const refused = await run('test --assertion-file -', assertionOf('shop', ''))
     expect(refused.code).toBe(1)
     expect(refused.err).toContain('invalid_subject: the subject must be a text of 1 to 255 bytes')
+    expect(refused.err).toContain('sub is ""')
+    expect(refused.out).not.toContain('subject must be')
     expect((await run('list')).out).toMatch(/^shop +hmac_secret/m)
     expect((await run('rename shop store')).out).toBe('shop of test is store from now on.\n')
     expect((await run('remove store')).out).toBe('store of test is removed.\n')

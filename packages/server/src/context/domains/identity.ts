@@ -73,6 +73,7 @@ export function createIdentity(infrastructure: Infrastructure, options: Identity
       exchanges,
       identities,
       accounts,
+      clock,
     }),
     exchanges,
     identities: new IdentityService({

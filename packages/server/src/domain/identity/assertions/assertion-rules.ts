@@ -23,7 +23,7 @@ export interface Claims {
 }
 
 /** Difference between the clocks of an issuer and of the service, seconds. */
-const tolerance = 60
+export const tolerance = 60
 const maxNameBytes = 255
 const controlCharacters = /\p{Cc}/u
 

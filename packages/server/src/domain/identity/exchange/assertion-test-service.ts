@@ -1,9 +1,11 @@
 import { type Int64, userStatus } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
+import type { Clock } from '../../../lib/clock.js'
 import type { AppService } from '../../apps/app-service.js'
 import type { AccountService } from '../../users/account-service.js'
 import type { AcceptedAssertion, AssertionService } from '../assertions/assertion-service.js'
 import { type Refusal, refusalTexts } from '../assertions/refusals.js'
+import { refusedValues } from '../assertions/refused-values.js'
 import type { IdentityStore } from '../identities/identity-store.js'
 import { claimedProfile, claimedUser } from './claimed-user.js'
 import type { ExchangeService } from './exchange-service.js'
@@ -15,6 +17,7 @@ interface AssertionTestServiceOptions {
   readonly exchanges: Pick<ExchangeService, 'expiryOf'>
   readonly identities: Pick<IdentityStore, 'findUser'>
   readonly accounts: Pick<AccountService, 'get'>
+  readonly clock: Clock
 }
 
 /** The effects of an exchange that is not done; '' and 0 are none. */
@@ -54,14 +57,17 @@ export class AssertionTestService {
 
   /** @throws AppError app_not_found */
   async test(appId: string, text: string): Promise<AssertionTest> {
-    const { apps, assertions } = this.options
+    const { apps, assertions, clock } = this.options
     await apps.get(appId)
     const result = await assertions.check(appId, text)
     if (result.refusal === null) return this.#accepted(result)
     const { issuer, refusal } = result
-    const problem = refusal === 'no_keys' ? issuer?.keyProblem() : ''
+    const cause =
+      refusal === 'no_keys'
+        ? issuer?.keyProblem()
+        : refusedValues(text, refusal, issuer, clock.now())
     const { reason, text: rule } = refused(refusal)
-    const words = problem ? `${rule}: ${problem}` : rule
+    const words = cause ? `${rule}: ${cause}` : rule
     return { ...nothing, reason, text: words, issuer: issuer?.issuer ?? '' }
   }
 
