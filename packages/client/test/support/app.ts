@@ -110,6 +110,9 @@ export class App implements AsyncDisposable {
       found.push(...(await this.#differentMessages(api, id, groupIds.includes(id))))
     }
     found.push(...(await this.#differentReads(api)))
+    for (const peer of new Set(this.sent.map((each) => each.peer)))
+      if (this.#messages(peer, groupIds.includes(peer)).some(({ status }) => status === 'sending'))
+        found.push(`a message to ${peer} is not sent yet`)
     return found.map((each) => `${this.name}: ${each}`)
   }
 

@@ -14,7 +14,9 @@ export class DataBackup implements AsyncDisposable {
 
   static async make(dataDir: string, databaseUrl: string | undefined): Promise<DataBackup> {
     const backup = new DataBackup(dataDir, databaseUrl)
-    await cp(dataDir, backup.#folder.path, { recursive: true })
+    // SQLite makes the shared memory again, and a connection that closes removes it at any moment.
+    const isData = (path: string) => !path.endsWith('.db-shm')
+    await cp(dataDir, backup.#folder.path, { recursive: true, filter: isData })
     if (databaseUrl !== undefined)
       await administer(databaseUrl, ({ copy, name }) => [
         `create database ${copy} template ${name}`,

@@ -49,7 +49,8 @@ export function refusedValues(
 
 function expected(refusal: Refusal, rules: AssertionRules | null, now: number): string[] {
   if (refusal === 'wrong_algorithm' && rules) return [`accepted: ${rules.algorithms.join(', ')}`]
-  if (refusal === 'wrong_type' && rules?.types.length) return [`accepted: ${rules.types.join(', ')}`]
+  if (refusal === 'wrong_type' && rules?.types.length)
+    return [`accepted: ${rules.types.join(', ')}`]
   if (refusal === 'wrong_audience' || refusal === 'wrong_party')
     return rules ? [`accepted: ${rules.audience.join(', ')}`] : []
   if (refusal === 'too_old' && rules)
