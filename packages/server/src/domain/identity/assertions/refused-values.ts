@@ -18,7 +18,6 @@ const members: Partial<Record<Refusal, readonly string[]>> = {
   unknown_key: ['kid', 'alg'],
   ambiguous_key: ['kid', 'alg'],
   wrong_signature: ['kid', 'alg'],
-  revoked: ['iat'],
 }
 const headerMembers = ['typ', 'kid', 'alg']
 const timeMembers = ['exp', 'iat', 'nbf']
