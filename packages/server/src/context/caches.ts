@@ -24,9 +24,10 @@ export function createCaches({
   readonly database: Database
   readonly bus: Bus
 }) {
+  const isShared = database.dialect.name !== 'sqlite'
   function create<Key, Value extends object>(definition: CacheDefinition<Key, Value>) {
     database.cacheCheck?.register(definition)
-    return new InvalidatedCache(definition, cacheInvalidation(bus, definition.name))
+    return new InvalidatedCache(definition, cacheInvalidation(bus, definition.name), { isShared })
   }
   return {
     adminTokens: create(adminTokenCache),

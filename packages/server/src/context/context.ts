@@ -281,7 +281,7 @@ function buildContext(
     handlers: createHandlers(services),
     authenticator: {
       requireApp: (appId) => apps.requireActive(appId),
-      findAdminToken: (appId, token) => apps.findAdminToken(appId, token),
+      findAdminToken: (appId, token, scopes) => apps.findAdminToken(appId, token, scopes),
       findUserToken: (appId, token) => tokens.find(appId, token),
       findSigner: (appId, signed) => fileCredentials.signerOf(appId, signed, signed),
       findTicket: (ticket) => fileTicketReader.find(ticket),

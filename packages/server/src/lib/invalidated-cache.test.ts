@@ -1,5 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { type CommitScope, InvalidatedCache } from './invalidated-cache.js'
+import {
+  type CommitScope,
+  confirmRefusal,
+  type Freshness,
+  InvalidatedCache,
+} from './invalidated-cache.js'
 
 interface Value {
   readonly version: number
@@ -159,5 +164,67 @@ describe('InvalidatedCache', () => {
       undefined,
       { version: 3 },
     ])
+  })
+})
+
+describe('InvalidatedCache of values that other processes change too', () => {
+  beforeEach(() => {
+    cache = new InvalidatedCache(
+      { name: 'values', maxEntries: 2, maxAgeMs: 1000, tables: {}, keyOf: (key) => key },
+      undefined,
+      { isShared: true },
+    )
+  })
+
+  const current = (key: string) => cache.load(key, source.read, 'current')
+
+  it('reads a cached value again when it has to be current, and caches that', async () => {
+    await loadNow('a', { version: 1 })
+    const reading = current('a')
+    source.answer({ version: 2 })
+    expect(await reading).toEqual({ version: 2 })
+    expect(await cache.load('a', source.read)).toEqual({ version: 2 })
+    expect(source.reads).toBe(2)
+  })
+
+  it('lets current reads during another one share the next one', async () => {
+    const first = cache.load('a', source.read)
+    const later = Array.from({ length: 1_000 }, () => current('a'))
+    source.answer({ version: 1 })
+    expect(await first).toEqual({ version: 1 })
+    await vi.waitFor(() => source.answer({ version: 2 }))
+    expect(new Set(await Promise.all(later))).toEqual(new Set([{ version: 2 }]))
+    expect(source.reads).toBe(2)
+  })
+
+  it('does not share the absence that a read before found', async () => {
+    const first = cache.load('a', source.read)
+    const second = cache.load('a', source.read)
+    source.answer(null)
+    expect(await first).toBeNull()
+    await vi.waitFor(() => source.answer({ version: 1 }))
+    expect(await second).toEqual({ version: 1 })
+  })
+
+  it('reads again after a failed read', async () => {
+    const failing = cache.load('a', () => Promise.reject(new Error('no database')))
+    const next = current('a')
+    await expect(failing).rejects.toThrow('no database')
+    await vi.waitFor(() => source.answer({ version: 1 }))
+    expect(await next).toEqual({ version: 1 })
+  })
+})
+
+describe('confirmRefusal', () => {
+  it('decides a refusal again by current values, and nothing else', async () => {
+    const isRefusal = (decision: string) => decision === 'refused'
+    const asked: string[] = []
+    const decide = (answers: Record<Freshness, string>) => async (freshness: Freshness) => {
+      asked.push(freshness)
+      return answers[freshness]
+    }
+    expect(await confirmRefusal(decide({ cached: 'ok', current: 'refused' }), isRefusal)).toBe('ok')
+    expect(await confirmRefusal(decide({ cached: 'refused', current: 'ok' }), isRefusal)).toBe('ok')
+    expect(asked).toEqual(['cached', 'cached', 'current'])
   })
 })

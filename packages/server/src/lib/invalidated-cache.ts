@@ -37,6 +37,24 @@ export interface CachedTable<Column extends string = string> {
   readonly deletes?: false
 }
 
+/**
+ * The age of the value that a decision may use: `cached` is at most as old as the cache allows,
+ * `current` is as stored at a moment after the question.
+ */
+export type Freshness = 'cached' | 'current'
+
+/**
+ * Decides by cached values, and before it refuses by current ones: a right that another node has
+ * just given holds on this node too.
+ */
+export async function confirmRefusal<Decision>(
+  decide: (freshness: Freshness) => Promise<Decision>,
+  isRefusal: (decision: Decision) => boolean,
+): Promise<Decision> {
+  const decision = await decide('cached')
+  return isRefusal(decision) ? decide('current') : decision
+}
+
 /** @typeParam Value the cached value of a key */
 export interface CacheDefinition<Key, Value extends object> {
   /** Caches of the same name on all nodes share their invalidations. */
@@ -54,16 +72,25 @@ export interface CacheDefinition<Key, Value extends object> {
  * A cache of values that every call reads. An entry expires after a short time. A change on another
  * node shows after that time at the latest, or as soon as the channel brings it. A change on this
  * node drops the entry with the commit. Absence is never cached, since a missing value may be
- * created at any moment.
+ * created at any moment. Calls are not refused by an older value: see {@link confirmRefusal}.
  */
 export class InvalidatedCache<Key, Value extends object> implements Invalidates<Key> {
   readonly #entries: LRUCache<string, Value>
   readonly #loading = new Map<string, Promise<Value | null>>()
+  /** Reads that begin when the present one of their key ends. */
+  readonly #next = new Map<string, Promise<Value | null>>()
   readonly #definition: CacheDefinition<Key, Value>
   readonly #channel: CacheInvalidation | undefined
+  readonly #isShared: boolean
 
-  constructor(definition: CacheDefinition<Key, Value>, channel?: CacheInvalidation) {
+  /** @param options.isShared other processes change the values too */
+  constructor(
+    definition: CacheDefinition<Key, Value>,
+    channel?: CacheInvalidation,
+    { isShared = false }: { readonly isShared?: boolean } = {},
+  ) {
     this.#definition = definition
+    this.#isShared = isShared
     this.#entries = new LRUCache({
       // By size, because a cache with a maximum allocates all entries at once.
       maxSize: definition.maxEntries,
@@ -79,13 +106,45 @@ export class InvalidatedCache<Key, Value extends object> implements Invalidates<
     return this.#entries.get(this.#definition.keyOf(key))
   }
 
-  /** The cached value, else the loaded one; simultaneous callers share one load. */
-  async load(of: Key, read: () => MaybePromise<Value | null>): Promise<Value | null> {
+  /**
+   * The cached value, else the loaded one; simultaneous callers share one load. A value that only
+   * this process changes is always current, others are read again for `current`.
+   */
+  async load(
+    of: Key,
+    read: () => MaybePromise<Value | null>,
+    freshness: Freshness = 'cached',
+  ): Promise<Value | null> {
     const key = this.#definition.keyOf(of)
+    if (this.#isShared && freshness === 'current') return this.#readAgain(key, read)
     const known = this.#entries.get(key)
     if (known) return known
     const pending = this.#loading.get(key)
-    if (pending) return pending
+    if (!pending) return this.#begin(key, read)
+    const found = await pending
+    // The read may have been before the value was created on another node.
+    return found === null && this.#isShared ? this.#readAgain(key, read) : found
+  }
+
+  /**
+   * Reads a value past the cache. Calls that come during a read share the next one, so that a key has
+   * at most one read at a time, however many calls it refuses.
+   */
+  #readAgain(key: string, read: () => MaybePromise<Value | null>): MaybePromise<Value | null> {
+    const pending = this.#loading.get(key)
+    if (!pending) return this.#begin(key, read)
+    const waiting = this.#next.get(key)
+    if (waiting) return waiting
+    const begin = () => {
+      this.#next.delete(key)
+      return this.#begin(key, read)
+    }
+    const next = pending.then(begin, begin)
+    this.#next.set(key, next)
+    return next
+  }
+
+  #begin(key: string, read: () => MaybePromise<Value | null>): MaybePromise<Value | null> {
     // The age counts from here, since the read may take long; on the clock of the cache.
     const start = performance.now()
     const found = read()

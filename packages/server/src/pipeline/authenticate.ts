@@ -4,6 +4,7 @@ import {
   type Int64,
   int64,
   type Operation,
+  type Scope,
   type Scopes,
 } from '@hermod/protocol'
 import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
@@ -23,10 +24,14 @@ import {
 export interface Authenticator {
   /** @throws AppError app_not_found, app_inactive */
   requireApp(appId: string): MaybePromise<unknown>
-  /** @returns null for a token that is malformed, unknown or of another app, `expired` for one that ended */
+  /**
+   * @param scopes those that the call needs
+   * @returns null for a token that is malformed, unknown or of another app, `expired` for one that ended
+   */
   findAdminToken(
     appId: string,
     token: string,
+    scopes: readonly Scope[],
   ): MaybePromise<{ readonly scopes: Scopes } | 'expired' | 'revoked' | null>
   findUserToken(appId: string, token: string): MaybePromise<UserSession | 'expired' | null>
   /**
@@ -72,7 +77,7 @@ export function authenticate(
   if (appId === undefined || appId === '') throw invalid(['header app_id is required'])
   const isOpen = callerRules[operation.callers].tokens.includes('none')
   return thenMaybe(authenticator.requireApp(appId), () =>
-    principalIn(authenticator, appId, credentials, isOpen),
+    principalIn(authenticator, appId, credentials, { isOpen, scopes: operation.scopes }),
   )
 }
 
@@ -80,7 +85,7 @@ function principalIn(
   authenticator: Authenticator,
   appId: string,
   credentials: Credentials,
-  isOpen: boolean,
+  { isOpen, scopes }: { readonly isOpen: boolean; readonly scopes: readonly Scope[] },
 ): MaybePromise<AppPrincipal> {
   const named = namedBy(credentials)
   const { accessToken: token } = credentials
@@ -90,7 +95,7 @@ function principalIn(
     throw new AppError('token_missing')
   }
   if (token.startsWith('hma_'))
-    return adminTokenPrincipal(authenticator, appId, { token, named, isOpen })
+    return adminTokenPrincipal(authenticator, appId, { token, named, isOpen, scopes })
   // A stale token must not keep its user from logging in again, so open operations do not check it.
   if (isOpen) return { kind: 'anonymous', appId }
   const found = token.startsWith('hmu_') ? authenticator.findUserToken(appId, token) : null
@@ -130,9 +135,14 @@ function sessionPrincipal(
 async function adminTokenPrincipal(
   authenticator: Authenticator,
   appId: string,
-  { token, named, isOpen }: { token: string; named: Named; isOpen: boolean },
+  {
+    token,
+    named,
+    isOpen,
+    scopes,
+  }: { token: string; named: Named; isOpen: boolean; scopes: readonly Scope[] },
 ): Promise<AppPrincipal> {
-  const found = await authenticator.findAdminToken(appId, token)
+  const found = await authenticator.findAdminToken(appId, token, scopes)
   if (typeof found === 'object' && found !== null)
     return adminPrincipal(appId, named.userId, named.groupId, found.scopes)
   if (!isOpen) throw new AppError(found === null ? 'token_invalid' : 'token_expired')

@@ -3,6 +3,8 @@ import {
   type AppSettings,
   appStatus,
   type Int64,
+  missingScope,
+  type Scope,
   type Scopes,
   systemUserId,
 } from '@hermod/protocol'
@@ -10,7 +12,11 @@ import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import type { IdGenerator } from '../../lib/ids/ids.js'
-import type { InvalidatedCache } from '../../lib/invalidated-cache.js'
+import {
+  confirmRefusal,
+  type Freshness,
+  type InvalidatedCache,
+} from '../../lib/invalidated-cache.js'
 import type { MaybePromise } from '../../lib/maybe-promise.js'
 import { createToken, equalSecrets, hashToken } from '../../lib/secrets/tokens.js'
 import type { Outbox } from '../../outbox/outbox.js'
@@ -65,14 +71,15 @@ const systemProperties = { system_name: 'nick_name', system_avatar: 'avatar' } a
 export class AppService {
   constructor(private readonly options: AppServiceOptions) {}
 
-  /** @throws AppError app_not_found */
-  async get(appId: string): Promise<App> {
+  /**
+   * @param freshness `current` where the settings of the app may refuse the call
+   * @throws AppError app_not_found
+   */
+  async get(appId: string, freshness: Freshness = 'cached'): Promise<App> {
     const { database, store, appCache } = this.options
-    const known =
-      appCache.get(appId) ??
-      (await appCache.load(appId, async () =>
-        appIdPattern.test(appId) ? database.read((db) => store.find(db, appId)) : null,
-      ))
+    const read = async () =>
+      appIdPattern.test(appId) ? database.read((db) => store.find(db, appId)) : null
+    const known = await appCache.load(appId, read, freshness)
     if (!known) throw new AppError('app_not_found')
     return known
   }
@@ -80,7 +87,16 @@ export class AppService {
   /** @throws AppError app_not_found, app_inactive */
   requireActive(appId: string): MaybePromise<App> {
     const known = this.options.appCache.get(appId)
-    return known ? active(known) : this.get(appId).then(active)
+    return known && isActive(known) ? known : this.#requireActive(appId)
+  }
+
+  async #requireActive(appId: string): Promise<App> {
+    const app = await confirmRefusal(
+      (freshness) => this.get(appId, freshness),
+      (found) => !isActive(found),
+    )
+    if (!isActive(app)) throw new AppError('app_inactive')
+    return app
   }
 
   /** Serializes the transactions that observe a limit of the app. @throws AppError app_not_found */
@@ -135,7 +151,7 @@ export class AppService {
 
   /** @returns the key of `sign` at /user/register/push in clear; '' when none is needed */
   async registrationSecret(appId: string): Promise<string> {
-    return this.options.secrets.openRegistrationSecret(await this.get(appId))
+    return this.options.secrets.openRegistrationSecret(await this.get(appId, 'current'))
   }
 
   /**
@@ -211,17 +227,20 @@ export class AppService {
     return token
   }
 
+  /** @param needed the scopes that the call needs */
   async findAdminToken(
     appId: string,
     secret: string,
+    needed: readonly Scope[],
   ): Promise<StoredAdminToken | 'expired' | 'revoked' | null> {
     const { database, store, clock, adminTokenCache } = this.options
     const tokenHash = hashToken(secret)
-    const token =
-      adminTokenCache.get(tokenHash) ??
-      (await adminTokenCache.load(tokenHash, () =>
-        database.read((db) => store.findAdminToken(db, tokenHash)),
-      ))
+    const read = () => database.read((db) => store.findAdminToken(db, tokenHash))
+    const token = await confirmRefusal(
+      (freshness) => adminTokenCache.load(tokenHash, read, freshness),
+      // An ended token is never valid again, but a token gets other scopes.
+      (found) => found !== null && missingScope(needed, found.scopes) !== null,
+    )
     if (token?.appId !== appId) return null
     if (token.revokedAt !== null) return 'revoked'
     return token.expiresAt !== null && token.expiresAt <= clock.now() ? 'expired' : token
@@ -387,7 +406,6 @@ function areSame(a: Scopes, b: Scopes): boolean {
   return (a && [...a].join()) === (b && [...b].join())
 }
 
-function active(app: App): App {
-  if (app.status !== appStatus.normal) throw new AppError('app_inactive')
-  return app
+function isActive({ status }: App): boolean {
+  return status === appStatus.normal
 }

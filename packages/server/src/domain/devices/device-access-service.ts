@@ -2,6 +2,7 @@ import { AppError, type Int64 } from '@hermod/protocol'
 import { actorEvent } from '@hermod/protocol/events'
 import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
+import { confirmRefusal, type Freshness } from '../../lib/invalidated-cache.js'
 import type { Outbox } from '../../outbox/outbox.js'
 import { tokenFault } from '../../push/rules/token-form.js'
 import type { VendorChannel } from '../../push/certificate.js'
@@ -13,7 +14,10 @@ import type { PushBindingStore } from './push-binding-store.js'
 
 /** The push certificates of an app, by which bindings are checked. */
 export interface BindingCertificates {
-  of(appId: string): Promise<
+  of(
+    appId: string,
+    freshness?: Freshness,
+  ): Promise<
     readonly {
       readonly name: string
       readonly gateway: { readonly channel: VendorChannel }
@@ -113,13 +117,19 @@ export class DeviceAccessService {
 
   /** A certificate may come after the binding; then sends check the token. */
   async #requireForm(appId: string, { deviceToken, notifierName }: PushBinding): Promise<void> {
-    const known = await this.options.certificates.of(appId)
-    const channel = known.find(({ name }) => name === notifierName)?.gateway.channel
-    const form = channel && tokenFault(channel, deviceToken)
-    if (form)
+    const fault = await confirmRefusal(
+      async (freshness) => {
+        const known = await this.options.certificates.of(appId, freshness)
+        const channel = known.find(({ name }) => name === notifierName)?.gateway.channel
+        const form = channel && tokenFault(channel, deviceToken)
+        return form ? `${form} for ${channel}` : null
+      },
+      (found) => found !== null,
+    )
+    if (fault !== null)
       throw new AppError(
         'invalid_parameter',
-        `device_token must be ${form} for ${channel}, the channel of notifier_name`,
+        `device_token must be ${fault}, the channel of notifier_name`,
       )
   }
 }

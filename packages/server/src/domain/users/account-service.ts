@@ -2,7 +2,7 @@ import { AppError, type Int64, userStatus } from '@hermod/protocol'
 import { actorEvent } from '@hermod/protocol/events'
 import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
-import type { InvalidatedCache } from '../../lib/invalidated-cache.js'
+import type { Freshness, InvalidatedCache } from '../../lib/invalidated-cache.js'
 import { type MaybePromise, thenMaybe } from '../../lib/maybe-promise.js'
 import type { Outbox } from '../../outbox/outbox.js'
 import type { LoginQueue } from '../login/login-queue.js'
@@ -43,17 +43,20 @@ export class AccountService {
   }
 
   /** Returns the state of a user, at most a second old; null when the user never existed. */
-  findState(appId: string, userId: Int64): MaybePromise<UserState | null> {
+  findState(
+    appId: string,
+    userId: Int64,
+    freshness: Freshness = 'cached',
+  ): MaybePromise<UserState | null> {
     const { database, store, stateCache } = this.options
     const user = { appId, userId }
-    return (
-      stateCache.get(user) ??
-      stateCache.load(user, () => database.read((db) => store.findState(db, appId, userId)))
-    )
+    const read = () => database.read((db) => store.findState(db, appId, userId))
+    const known = freshness === 'cached' ? stateCache.get(user) : undefined
+    return known ?? stateCache.load(user, read, freshness)
   }
 
   /**
-   * Requires the user to exist. Synchronous when the state is cached.
+   * Requires the user to exist; a deletion is final. Synchronous when the state is cached.
    * @throws AppError user_not_found, user_deleted
    */
   requireUser(appId: string, userId: Int64): MaybePromise<void> {

@@ -1,5 +1,6 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
+import { confirmRefusal, type Freshness } from '../../../lib/invalidated-cache.js'
 import type { GroupCache } from '../../groups/core/group-cache.js'
 import { directConversation, groupConversation } from '../../messaging/model/conversation-model.js'
 import { isShared, type StoredFile, ticketLifeMs } from '../file-model.js'
@@ -59,12 +60,23 @@ export class FileAccess {
   }
 
   /** Reports whether a member may read a file of a group, by the rules of history. */
-  async #isFor(userId: Int64, file: StoredFile, link: FileLink): Promise<boolean> {
+  #isFor(userId: Int64, file: StoredFile, link: FileLink): Promise<boolean> {
+    return confirmRefusal(
+      (freshness) => this.#mayMemberRead(userId, { file, link }, freshness),
+      (mayRead) => !mayRead,
+    )
+  }
+
+  async #mayMemberRead(
+    userId: Int64,
+    { file, link }: { readonly file: StoredFile; readonly link: FileLink },
+    freshness: Freshness,
+  ): Promise<boolean> {
     const { groups } = this.options
     const key = { appId: link.appId, groupId: link.recipient.id }
     const [group, member] = await Promise.all([
-      groups.findGroup(key),
-      groups.findMember(key, userId),
+      groups.findGroup(key, freshness),
+      groups.findMember(key, userId, freshness),
     ])
     if (!group || !member) return false
     // A message refers to a file after its link was made, and before its ticket expires.

@@ -102,7 +102,7 @@ export class TicketService {
 
   async #issue(appId: string, draft: TicketDraft, addresses: FileAddresses): Promise<IssuedTicket> {
     const { apps, quota, signer, links, clock } = this.options
-    const app = await apps.get(appId)
+    const app = await apps.get(appId, 'current')
     await quota.requireRoom(app)
     await this.#follow(appId)
     const fileId = newFileId()

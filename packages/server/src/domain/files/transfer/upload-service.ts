@@ -193,7 +193,7 @@ export class UploadService {
   /** The app may allow less now than when the ticket was made. @throws AppError file_quota_reached */
   async #room({ appId, maxBytes }: FileTicket): Promise<Room> {
     const { apps, quota } = this.options
-    const app = await apps.get(appId)
+    const app = await apps.get(appId, 'current')
     return {
       maxBytes: Math.min(maxBytes, Number(app.settings.file_max_bytes)),
       quotaBytes: await quota.requireRoom(app),
@@ -270,7 +270,7 @@ export class UploadService {
       ...content,
       createdAt: clock.now(),
     }
-    const { settings } = await apps.get(appId)
+    const { settings } = await apps.get(appId, 'current')
     const quotaBytes = Number(settings.file_quota_bytes)
     try {
       await writer.write({ file, credentialEpoch, quotaBytes })

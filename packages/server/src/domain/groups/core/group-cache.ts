@@ -1,7 +1,11 @@
 import type { Int64 } from '@hermod/protocol'
 import type { CachedTables } from '../../../db/checks/cache-check.js'
 import type { Database } from '../../../db/database.js'
-import type { CacheDefinition, InvalidatedCache } from '../../../lib/invalidated-cache.js'
+import type {
+  CacheDefinition,
+  Freshness,
+  InvalidatedCache,
+} from '../../../lib/invalidated-cache.js'
 import type { MemberStore } from '../membership/member-store.js'
 import type { Group, GroupKey, Member, MemberKey } from './group-model.js'
 import type { GroupStore } from './group-store.js'
@@ -73,20 +77,20 @@ export class GroupCache {
   }
 
   /** Finds groups, including dissolved ones; null when the group never existed. */
-  async findGroup(group: GroupKey): Promise<Group | null> {
+  async findGroup(group: GroupKey, freshness: Freshness = 'cached'): Promise<Group | null> {
     const { database, groups, groupCache: cache } = this.options
-    return (
-      cache.get(group) ?? cache.load(group, () => database.read((db) => groups.find(db, group)))
-    )
+    return cache.load(group, () => database.read((db) => groups.find(db, group)), freshness)
   }
 
   /** Finds members, including the members of a dissolved group at the time of its end. */
-  async findMember({ appId, groupId }: GroupKey, userId: Int64): Promise<Member | null> {
+  async findMember(
+    { appId, groupId }: GroupKey,
+    userId: Int64,
+    freshness: Freshness = 'cached',
+  ): Promise<Member | null> {
     const { database, members, memberCache: cache } = this.options
     const member = { appId, groupId, userId }
-    return (
-      cache.get(member) ??
-      cache.load(member, () => database.read((db) => members.find(db, member, userId)))
-    )
+    const read = () => database.read((db) => members.find(db, member, userId))
+    return cache.load(member, read, freshness)
   }
 }

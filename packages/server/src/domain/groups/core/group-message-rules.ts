@@ -8,6 +8,7 @@ import {
 } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
+import { confirmRefusal, type Freshness } from '../../../lib/invalidated-cache.js'
 import { systemUserId } from '../../users/system-user.js'
 import type { MemberStore } from '../membership/member-store.js'
 import { isBelow, mayActOn } from './group-access.js'
@@ -36,11 +37,23 @@ export class GroupMessageRules {
     senderId: Int64,
     isAdminToken: boolean,
   ): Promise<ErrorName | null> {
+    return confirmRefusal(
+      (freshness) => this.#refusal(group, senderId, { isAdminToken, freshness }),
+      // The others are final, or come from a missing row, which is never cached.
+      (refusal) => refusal === 'member_banned',
+    )
+  }
+
+  async #refusal(
+    group: GroupKey,
+    senderId: Int64,
+    { isAdminToken, freshness }: { isAdminToken: boolean; freshness: Freshness },
+  ): Promise<ErrorName | null> {
     const { cache } = this.options
-    const found = await cache.findGroup(group)
+    const found = await cache.findGroup(group, freshness)
     if (!found || found.status === groupStatus.dissolved) return 'group_not_found'
     if (senderId === systemUserId) return null
-    const member = await cache.findMember(group, senderId)
+    const member = await cache.findMember(group, senderId, freshness)
     if (!member) return 'not_group_member'
     return isAdminToken || !this.#isBanned(found, member) ? null : 'member_banned'
   }
@@ -53,7 +66,11 @@ export class GroupMessageRules {
 
   /** Tests whether the group offers read receipts. */
   async hasReadAck(group: GroupKey): Promise<boolean> {
-    return (await this.options.cache.findGroup(group))?.flags.read_ack ?? false
+    return confirmRefusal(
+      async (freshness) =>
+        (await this.options.cache.findGroup(group, freshness))?.flags.read_ack ?? false,
+      (isOffered) => !isOffered,
+    )
   }
 
   /**

@@ -88,7 +88,7 @@ export class GroupService {
     requireName(info.name, 'name')
     const key: GroupKey = { appId, groupId: await ids.next() }
     const invitedIds = [...new Set(userIds)].filter((userId) => userId !== ownerId)
-    const app = await apps.get(appId)
+    const app = await apps.get(appId, 'current')
     return database.transaction(async (tx) => {
       const now = clock.now()
       if (app.settings.group_limit > 0) await this.#requireRoom(tx, appId)

@@ -13,7 +13,7 @@ export interface AssertionObserver {
 }
 
 interface AssertionServiceOptions {
-  readonly issuers: Pick<IssuerService, 'find'>
+  readonly issuers: Pick<IssuerService, 'find' | 'findCurrent'>
   readonly clock: Clock
   readonly observer: AssertionObserver
 }
@@ -35,10 +35,15 @@ export class AssertionService {
       now: clock.now(),
       findIssuer: (issuer) => issuers.find(appId, issuer),
     })
-    if (result.refusal !== null) return result
-    // An operator may have changed or removed the issuer while its keys were fetched.
-    const present = await issuers.find(appId, result.issuer.issuer)
-    return present?.updatedAt === result.issuer.updatedAt ? result : this.check(appId, text)
+    if (result.issuer === null) return result
+    // An operator may have changed or removed the issuer: another node before a refusal, any node
+    // while its keys were fetched.
+    const { issuer, updatedAt } = result.issuer
+    const present =
+      result.refusal === null
+        ? await issuers.find(appId, issuer)
+        : await issuers.findCurrent(appId, issuer)
+    return present?.updatedAt === updatedAt ? result : this.check(appId, text)
   }
 
   /** @throws AppError assertion_refused */

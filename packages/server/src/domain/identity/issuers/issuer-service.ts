@@ -1,5 +1,9 @@
 import type { Database } from '../../../db/database.js'
-import type { InvalidatedCache } from '../../../lib/invalidated-cache.js'
+import {
+  confirmRefusal,
+  type Freshness,
+  type InvalidatedCache,
+} from '../../../lib/invalidated-cache.js'
 import { SealedTextError, type SecretBox } from '../../../lib/secrets/secret-box.js'
 import type { SealedColumn } from '../../secrets/secret-service.js'
 import { hmacRefusal, keySetOf, signatureRefusal } from '../assertions/signature.js'
@@ -22,12 +26,24 @@ export class IssuerService {
 
   /** Finds an issuer by its exact name, at most a second old. */
   async find(appId: string, issuer: string): Promise<OpenIssuer | null> {
+    return confirmRefusal(
+      (freshness) => this.#find(appId, issuer, freshness),
+      (found) => found === null,
+    )
+  }
+
+  /** Finds an issuer as it is stored now. */
+  async findCurrent(appId: string, issuer: string): Promise<OpenIssuer | null> {
+    return this.#find(appId, issuer, 'current')
+  }
+
+  async #find(appId: string, issuer: string, freshness: Freshness): Promise<OpenIssuer | null> {
     const { database, store, cache } = this.options
-    const issuers = await cache.load(appId, async () => {
+    const read = async () => {
       const all = await database.read((db) => store.list(db, appId))
       return new Map(all.map((each) => [each.issuer, this.#open(each)]))
-    })
-    return issuers?.get(issuer) ?? null
+    }
+    return (await cache.load(appId, read, freshness))?.get(issuer) ?? null
   }
 
   /** The shared secrets, the current one first; null when no key decrypts them. */

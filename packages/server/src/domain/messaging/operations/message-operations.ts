@@ -222,7 +222,7 @@ export class MessageOperations {
   /** The maximum age of a message that the actor recalls; null = recalls are disabled. */
   async #recallSeconds({ appId, isAdminToken }: Actor): Promise<number | null> {
     if (isAdminToken) return Number.POSITIVE_INFINITY
-    const { settings } = await this.options.apps.get(appId)
+    const { settings } = await this.options.apps.get(appId, 'current')
     return settings.recall_enabled ? settings.recall_seconds : null
   }
 

@@ -120,10 +120,14 @@ export function receiptAddress(
 
 const receiptText = /^([0-9a-z]{1,11})\.([\w-]{1,128})$/
 
+/** The last part of a receipt path. */
+export interface ReceiptText {
+  readonly certificateId: number
+  readonly secret: string
+}
+
 /** Returns the last part of {@link ReceiptAddress.url}; null when its form is invalid. */
-export function parseReceiptText(
-  text: string,
-): { readonly certificateId: number; readonly secret: string } | null {
+export function parseReceiptText(text: string): ReceiptText | null {
   const [, id = '', secret = ''] = receiptText.exec(text) ?? []
   const certificateId = Number.parseInt(id, 36)
   return Number.isSafeInteger(certificateId) ? { certificateId, secret } : null

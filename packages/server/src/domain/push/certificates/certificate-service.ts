@@ -1,6 +1,10 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
-import type { InvalidatedCache } from '../../../lib/invalidated-cache.js'
+import {
+  confirmRefusal,
+  type Freshness,
+  type InvalidatedCache,
+} from '../../../lib/invalidated-cache.js'
 import { SealedTextError, type SecretBox } from '../../../lib/secrets/secret-box.js'
 import { equalSecrets } from '../../../lib/secrets/tokens.js'
 import type { GatewayCertificate } from '../../../push/certificate.js'
@@ -13,6 +17,7 @@ import {
   type KnownCertificates,
   type PushCertificateEntry,
   parseReceiptText,
+  type ReceiptText,
   type StoredCertificate,
 } from './certificate-model.js'
 import type { CertificateStore } from './certificate-store.js'
@@ -48,9 +53,15 @@ export class CertificateService implements KnownCertificates {
     return (await database.read((db) => store.count(db))) > 0
   }
 
-  /** Leaves out certificates that no key decrypts; `hermod check` names them. */
-  async of(appId: string): Promise<readonly PushCertificateEntry[]> {
-    return (await this.#certificates(appId)).entries
+  /**
+   * Leaves out certificates that no key decrypts; `hermod check` names them.
+   * @param freshness `current` where they may refuse the call
+   */
+  async of(
+    appId: string,
+    freshness: Freshness = 'cached',
+  ): Promise<readonly PushCertificateEntry[]> {
+    return (await this.#certificates(appId, freshness)).entries
   }
 
   /**
@@ -59,11 +70,15 @@ export class CertificateService implements KnownCertificates {
    * @throws AppError push_certificate_not_found
    */
   async first(appId: string, { channel, environment }: GatewayKind): Promise<PushCertificateEntry> {
-    const found = (await this.of(appId)).find(
-      ({ gateway }) =>
-        gateway.channel === channel &&
-        gateway.environment === environment &&
-        (gateway.pushType ?? 'alert') === 'alert',
+    const found = await confirmRefusal(
+      async (freshness) =>
+        (await this.of(appId, freshness)).find(
+          ({ gateway }) =>
+            gateway.channel === channel &&
+            gateway.environment === environment &&
+            (gateway.pushType ?? 'alert') === 'alert',
+        ),
+      (certificate) => certificate === undefined,
     )
     if (!found) throw new AppError('push_certificate_not_found')
     return found
@@ -78,18 +93,27 @@ export class CertificateService implements KnownCertificates {
   async findByReceiptPath(channel: string, text: string): Promise<ReceiptAddressee | null> {
     const parsed = parseReceiptText(text)
     if (parsed === null) return null
-    const { certificateId, secret } = parsed
+    const { certificateId } = parsed
     const { database, store, ownerCache } = this.options
     const owner = await ownerCache.load(certificateId, () =>
       database.read((db) => store.findOwner(db, certificateId)),
     )
     if (owner === null) return null
-    const { entries, receiptSecrets } = await this.#certificates(owner.appId)
+    return confirmRefusal(
+      (freshness) => this.#addressee(channel, { ...parsed, appId: owner.appId }, freshness),
+      (addressee) => addressee === null,
+    )
+  }
+
+  async #addressee(
+    channel: string,
+    { appId, certificateId, secret }: ReceiptText & { readonly appId: string },
+    freshness: Freshness,
+  ): Promise<ReceiptAddressee | null> {
+    const { entries, receiptSecrets } = await this.#certificates(appId, freshness)
     const certificate = entries.find((entry) => entry.certificateId === certificateId)
     const isRight = equalSecrets(secret, receiptSecrets.get(certificateId) ?? '')
-    return certificate?.gateway.channel === channel && isRight
-      ? { appId: owner.appId, certificate }
-      : null
+    return certificate?.gateway.channel === channel && isRight ? { appId, certificate } : null
   }
 
   /** Returns null when no key decrypts the secrets. */
@@ -118,12 +142,10 @@ export class CertificateService implements KnownCertificates {
     }
   }
 
-  async #certificates(appId: string): Promise<AppCertificates> {
+  async #certificates(appId: string, freshness: Freshness): Promise<AppCertificates> {
     const { database, store, cache } = this.options
-    const known = await cache.load(appId, async () =>
-      this.#opened(await database.read((db) => store.list(db, appId))),
-    )
-    return known ?? none
+    const read = async () => this.#opened(await database.read((db) => store.list(db, appId)))
+    return (await cache.load(appId, read, freshness)) ?? none
   }
 
   #opened(all: readonly StoredCertificate[]): AppCertificates {

@@ -228,7 +228,7 @@ export class RegistrationService {
   ): Promise<T> {
     const { database, apps, ids, hasher, storing } = this.options
     const { appId } = registrar
-    const app = await apps.get(appId)
+    const app = await apps.get(appId, 'current')
     if (!app.openRegistration && registrar.kind !== 'admin')
       throw new AppError('registration_closed')
     const [refusal] = await this.#checked(appId, [registration])

@@ -1,0 +1,296 @@
+/**
+ * Any node answers any call: rights that were given on one node hold on every other one at once, and
+ * those that were taken end within a second.
+ */
+import {
+  Api,
+  GatewayClient,
+  type ServerProcess,
+  type Session,
+  startServer,
+  testBackends,
+  waitFor,
+} from '@hermod/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerCode, expectCode } from '../support/answer-codes.js'
+import { buildAssertion, hmacSigner, sharedSecret } from '../support/assertions/builder.js'
+import { roundRobin } from '../support/balancer.js'
+import { block, mayMessage, unblock } from '../support/contacts.js'
+import { aGroup, groupCall } from '../support/groups/groups.js'
+import { add, ban, kick, unban } from '../support/groups/members.js'
+import { recall } from '../support/messaging/message-operations.js'
+import {
+  contents,
+  history,
+  integrityFaults,
+  send,
+  sendText,
+  textTo,
+} from '../support/messaging/messaging.js'
+import { scopedToken, setScopes } from '../support/scoped-tokens.js'
+
+const secretKey = `key-${'k'.repeat(40)}`
+const tokens = { adminToken: `hma_${'a'.repeat(48)}`, operatorToken: `hmo_${'b'.repeat(48)}` }
+/** The promise of a second, and the time of the call that notices it on a busy machine. */
+const endsWithinMs = 1_250
+
+/** An application of a test with a group of three users, as one node serves it. */
+interface Place {
+  readonly node: ServerProcess
+  readonly api: Api
+  readonly owner: Session
+  readonly bob: Session
+  readonly carol: Session
+  readonly groupId: number
+}
+
+/** A right of a user, an app or a token. Each node is asked for the use of it, and one of them takes and gives it. */
+interface Right {
+  readonly what: string
+  take(place: Place): Promise<unknown>
+  give(place: Place): Promise<unknown>
+  /** Whether a node grants it. */
+  isGranted(place: Place): Promise<boolean>
+}
+
+const isOk = async (answer: Promise<{ readonly code: number }>) =>
+  (await answer).code === answerCode.ok
+const toGroup = ({ bob, groupId }: Place) =>
+  isOk(send(bob.api, { ...textTo([groupId], 'hello'), type: 2 }))
+const toUser = ({ owner, bob }: Place) => isOk(send(bob.api, textTo([owner.id], 'hello')))
+
+const operate = ({ api }: Place, path: string, body: object) =>
+  api
+    .as(tokens.operatorToken)
+    .succeed('POST', `/operator/v1/${path}`, { body: { app_id: api.options.appId, ...body } })
+
+/** A right that is a value of the application. */
+const ofApp = (what: string, [given, taken]: readonly [object, object]) => ({
+  what,
+  give: (place: Place) => operate(place, 'app/update', given),
+  take: (place: Place) => operate(place, 'app/update', taken),
+})
+
+const issuer = 'https://login.example.org'
+const assertion = () => {
+  const iat = Math.floor(Date.now() / 1000)
+  return buildAssertion({
+    header: { alg: 'HS256', typ: 'JWT' },
+    payload: { iss: issuer, sub: 'person', iat, exp: iat + 300 },
+    signer: hmacSigner(sharedSecret),
+  })
+}
+const setIssuer = (place: Place, hmac_secret: string) =>
+  operate(place, 'identity/set', { issuer, hmac_secret, create: 'first_login' })
+const exchange = ({ api }: Place) =>
+  isOk(api.call('POST', '/token/exchange', { body: { assertion: assertion() } }))
+
+let names = 0
+
+const rights: readonly Right[] = [
+  {
+    ...ofApp('calls of an application', [{ status: 0 }, { status: 1 }]),
+    isGranted: ({ bob }) => isOk(bob.api.call('GET', '/user/profile')),
+  },
+  {
+    ...ofApp('registration', [{ open_registration: true }, { open_registration: false }]),
+    isGranted: ({ api }) =>
+      isOk(
+        api.call('POST', '/user/register/v2', {
+          body: { username: `new_${++names}`, password: 'correct horse' },
+        }),
+      ),
+  },
+  {
+    ...ofApp('recall', [
+      { settings: { recall_enabled: true } },
+      { settings: { recall_enabled: false } },
+    ]),
+    async isGranted({ owner, bob }) {
+      return isOk(recall(bob.api, owner.id, await sendText(bob.api, owner.id, 'oops')))
+    },
+  },
+  {
+    ...ofApp('messages of users who are no contacts', [
+      { settings: { stranger_chat_default: 1 } },
+      { settings: { stranger_chat_default: 2 } },
+    ]),
+    isGranted: toUser,
+  },
+  {
+    what: 'messages to a user who blocks',
+    take: ({ owner, bob }) => block(owner.api, bob.id),
+    give: ({ owner, bob }) => unblock(owner.api, bob.id),
+    isGranted: toUser,
+  },
+  {
+    what: 'messages of a user who is disabled',
+    take: ({ api, carol }) =>
+      api.admin().succeed('PUT', '/user/disable', { body: { list: [carol.id] } }),
+    give: ({ api, carol }) =>
+      api.admin().succeed('PUT', '/user/enable', { body: { list: [carol.id] } }),
+    isGranted: ({ bob, carol, owner }) => mayMessage(owner.api.admin(), carol.id, bob.id),
+  },
+  {
+    what: 'messages of a banned member',
+    take: ({ owner, bob, groupId }) => ban(owner.api, groupId, bob),
+    give: ({ owner, bob, groupId }) => unban(owner.api, groupId, bob),
+    isGranted: toGroup,
+  },
+  {
+    what: 'messages to a banned group',
+    take: ({ owner, groupId }) =>
+      groupCall(owner.api, '/group/settings/ban_all', groupId, { duration: 10 }),
+    give: ({ owner, groupId }) => groupCall(owner.api, '/group/settings/unban_all', groupId),
+    isGranted: toGroup,
+  },
+  {
+    what: 'messages of a member who is removed',
+    take: ({ owner, bob, groupId }) => kick(owner.api, groupId, bob),
+    give: ({ owner, bob, groupId }) => add(owner.api, groupId, bob),
+    isGranted: toGroup,
+  },
+  {
+    what: 'exchange of assertions',
+    take: (place) => operate(place, 'identity/remove', { issuer }),
+    give: (place) => setIssuer(place, sharedSecret),
+    isGranted: exchange,
+  },
+  {
+    what: 'assertions signed with a new secret',
+    take: (place) => setIssuer(place, 'another secret of at least thirty-two bytes'),
+    give: (place) => setIssuer(place, sharedSecret),
+    isGranted: exchange,
+  },
+]
+
+describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
+  'any of two nodes',
+  (backend) => {
+    let database: Awaited<ReturnType<typeof backend.createDatabase>>
+    let nodes: readonly ServerProcess[] = []
+
+    beforeAll(async () => {
+      database = await backend.createDatabase()
+      const options = {
+        ...tokens,
+        databaseUrl: database.url as string,
+        env: { HERMOD_CHECK_ANSWERS: 'on', HERMOD_SECRET_KEY: secretKey },
+      }
+      const first = await startServer(options)
+      nodes = [first, await startServer(options)]
+    })
+
+    afterAll(async () => {
+      for (const node of nodes) await node[Symbol.asyncDispose]()
+      await database?.[Symbol.asyncDispose]()
+    })
+
+    /** An application of its own as each of the nodes serves it. */
+    async function places(): Promise<readonly [Place, Place]> {
+      const [first] = nodes as readonly [ServerProcess]
+      const { data } = await first.api
+        .as(tokens.operatorToken)
+        .succeed('POST', '/operator/v1/app/create', { body: {} })
+      const apis = nodes.map(
+        ({ api }) => new Api({ ...api.options, appId: data.app_id, adminToken: data.admin_token }),
+      ) as [Api, Api]
+      const users = await Promise.all([1, 2, 3].map(() => apis[0].newSession()))
+      const [owner, bob, carol] = users as [Session, Session, Session]
+      const groupId = await aGroup(owner, { members: [bob, carol] })
+      return nodes.map((node, index) => {
+        const api = apis[index] as Api
+        const on = (user: Session) => ({ ...user, api: api.as(user.token) })
+        return { node, api, owner: on(owner), bob: on(bob), carol: on(carol), groupId }
+      }) as unknown as [Place, Place]
+    }
+
+    it.concurrent.each(rights)('$what: begin at once, and end within a second', async (right) => {
+      const [here, there] = await places()
+      await right.give(here)
+      // Both nodes have just read what they grant.
+      expect([await right.isGranted(here), await right.isGranted(there)]).toEqual([true, true])
+      await right.take(here)
+      for (const node of [there, here])
+        await waitFor(async () => !(await right.isGranted(node)), {
+          what: `the end of ${right.what}`,
+          timeoutMs: endsWithinMs,
+        })
+      // And what they refuse.
+      expect(await right.isGranted(there)).toBe(false)
+      await right.give(here)
+      expect(await right.isGranted(there)).toBe(true)
+    })
+
+    it('a widened Admin token: reaches more on every node at once', async () => {
+      const [first, second] = nodes as readonly [ServerProcess, ServerProcess]
+      const made = await scopedToken(first, ['push'])
+      const list = () => second.api.as(made.token).call('GET', '/user/list')
+      await expectCode(list(), 'no_permission')
+      await setScopes(first, made, ['push', 'users:read'])
+      await expectCode(list(), 'ok')
+    })
+
+    it('a call over a socket: is not refused by what the node knew before', async () => {
+      const [here, there] = await places()
+      using client = await GatewayClient.connect(there.node.url)
+      await client.open({ appId: there.api.options.appId, accessToken: there.bob.token })
+      const sendOverSocket = () =>
+        client.call('message.send', { ...textTo([there.groupId], 'hello'), type: 2 })
+      await expectCode(ban(here.owner.api, here.groupId, here.bob), 'ok')
+      await expectCode(sendOverSocket(), 'member_banned')
+      await unban(here.owner.api, here.groupId, here.bob)
+      await expectCode(sendOverSocket(), 'ok')
+    })
+
+    it('a balancer that takes another node for each call: no call is refused', async () => {
+      const api = roundRobin(nodes.map((node) => node.api))
+      const operator = api.as(tokens.operatorToken)
+      const app = { app_id: `app-${++names}` }
+      const { data: made } = await operator.succeed('POST', '/operator/v1/app/create', {
+        body: app,
+      })
+      const own = roundRobin(
+        nodes.map(
+          ({ api: each }) =>
+            new Api({ ...each.options, appId: app.app_id, adminToken: made.admin_token }),
+        ),
+      )
+      for (let round = 0; round < 3; round++) {
+        const { data: registered } = await own.succeed('POST', '/user/register/v2', {
+          body: { username: `alice_${round}`, password: 'correct horse' },
+        })
+        const alice = await own.login({
+          id: registered.user_id,
+          username: `alice_${round}`,
+          password: 'correct horse',
+        })
+        const { data: bob } = await own.admin().succeed('POST', '/token/issue', {
+          body: { issuer: 'app', subject: `bob ${round}`, create: {} },
+        })
+        const bobApi = own.as(bob.token)
+        const groupId = await aGroup(alice, { members: [{ id: bob.user_id }] })
+        await sendText(bobApi, alice.id, 'direct')
+        const toTheGroup = async () =>
+          expectCode(send(bobApi, { ...textTo([groupId], 'hello'), type: 2 }), 'ok')
+        await toTheGroup()
+        await ban(alice.api, groupId, bob.user_id)
+        await unban(alice.api, groupId, bob.user_id)
+        await toTheGroup()
+        await groupCall(alice.api, '/group/settings', groupId, { name: `Group ${round}` })
+        await groupCall(alice.api, '/group/admin/add', groupId, { user_list: [bob.user_id] })
+        await operator.succeed('POST', '/operator/v1/app/update', {
+          body: { ...app, settings: { recall_seconds: 100 + round } },
+        })
+        const { data: token } = await operator.succeed('POST', '/operator/v1/token/create', {
+          body: { ...app, name: `token ${round}`, scopes: ['users:read'] },
+        })
+        await own.as(token.token).succeed('GET', '/user/list')
+        await expectCode(recall(bobApi, alice.id, await sendText(bobApi, alice.id, 'oops')), 'ok')
+        expect(await contents(alice.api, groupId)).toHaveLength(2)
+        expect((await history(alice.api, bob.user_id)).length).toBeGreaterThan(0)
+      }
+      expect(await integrityFaults(nodes[0] as ServerProcess)).toEqual([])
+    })
+  },
+)
