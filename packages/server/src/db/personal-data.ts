@@ -59,6 +59,7 @@ const pushed = columns('move', 'The audience and the notification, until tasks e
 const event = columns('never', 'Without the texts of the user, for three days.')
 const job = columns('never', 'IDs, until finished jobs expire.')
 const waiting = columns('never', 'Without the texts of the user, until it is delivered.')
+const session = columns('never', 'IDs and times, until half a minute after the session has closed.')
 const attempt = columns('never', 'The last requests and the answers of receivers.')
 
 /** Every column of every table. */
@@ -674,6 +675,18 @@ export const personalData = {
     name: never.none,
     owner: never.none,
     expires_at: never.none,
+  },
+  sessions: {
+    app_id: never.none,
+    user_id: session.owner,
+    device_sn: session.delete,
+    node_id: never.none,
+    lease: never.none,
+    session_id: never.none,
+    is_reader: never.none,
+    since: session.delete,
+    changed_at: session.delete,
+    closed_at: session.delete,
   },
 } as const satisfies {
   readonly [Table in keyof Schema]: {

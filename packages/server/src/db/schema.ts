@@ -75,6 +75,7 @@ export interface Schema {
   event_consumers: TableOf<typeof eventConsumersTable>
   user_changes: UserChangesTable
   leases: LeasesTable
+  sessions: TableOf<typeof sessionsTable>
 }
 
 export const appsTable = {
@@ -1023,4 +1024,24 @@ export const eventConsumersTable = {
   place: integer,
   used_at: bigint,
   created_at: bigint,
+}
+
+/** The open sessions of all nodes, and those that have closed a moment ago; PostgreSQL only. */
+export const sessionsTable = {
+  app_id: text,
+  user_id: int64,
+  /** null: the session has no device and displaces none. */
+  device_sn: nullable(integer),
+  node_id: text,
+  /** The lease of the node when the row was written. */
+  lease: bigint,
+  /** Grows with each session of a device, in the order of the commits. */
+  session_id: bigint,
+  /** 1: of an Admin token; these count apart from those of the user. */
+  is_reader: smallint,
+  /** Instants by the clock of the database. */
+  since: bigint,
+  changed_at: bigint,
+  /** null = open */
+  closed_at: nullable(bigint),
 }

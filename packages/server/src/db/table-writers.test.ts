@@ -65,6 +65,7 @@ const tableWriters: Readonly<Record<keyof Schema, string>> = {
   id_slots: 'db/id-reservations',
   key_checks: 'domain/secrets/key-check',
   leases: 'jobs/lease',
+  sessions: 'domain/sessions/session',
 }
 
 const sources = fileURLToPath(new URL('..', import.meta.url))

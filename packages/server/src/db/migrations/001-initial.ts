@@ -653,6 +653,18 @@ const clusteredTables = {
     name text primary key not null,
     owner text not null,
     expires_at bigint not null`,
+  sessions: `
+    app_id text not null,
+    user_id bigint not null,
+    device_sn integer,
+    node_id text not null,
+    lease bigint not null,
+    session_id bigint not null,
+    is_reader smallint not null,
+    since bigint not null,
+    changed_at bigint not null,
+    closed_at bigint,
+    primary key (app_id, user_id, session_id)`,
 }
 
 const indexes = [
@@ -716,4 +728,8 @@ const indexes = [
   'create index group_invitations_inviter on group_invitations (app_id, inviter_id)',
   'create index user_changes_position on user_changes (app_id, user_id, position)',
   'create index webhook_events_state on webhook_events (app_id, endpoint_id, state, position)',
+  'create unique index sessions_device on sessions (app_id, user_id, device_sn) where device_sn is not null',
+  'create index sessions_changed on sessions (changed_at)',
+  'create index sessions_node on sessions (node_id, lease, session_id) where closed_at is null',
+  'create index sessions_closed on sessions (closed_at) where closed_at is not null',
 ]

@@ -1,0 +1,53 @@
+import type { Int64 } from '@hermod/protocol'
+
+/** The node that writes rows of sessions. */
+export interface SessionNode {
+  readonly id: string
+  /** The number of its present lease. */
+  readonly lease: number
+}
+
+/** A session that is about to open. */
+export interface SessionOpening {
+  readonly appId: string
+  readonly userId: Int64
+  /** null: it has no device. */
+  readonly deviceSn: number | null
+  /** Of an Admin token; such sessions count apart from those of the user. */
+  readonly isReader: boolean
+  /** The ID that it has unless the device had a greater one. */
+  readonly ownId: number
+}
+
+/** Names the row of a session. */
+export interface SessionKey {
+  readonly appId: string
+  readonly userId: Int64
+  readonly id: number
+}
+
+/** An open session as this node has it. */
+export interface HeldSession extends SessionKey {
+  readonly deviceSn: number | null
+  readonly isReader: boolean
+}
+
+/** A session of another node, which another one of its device has replaced. */
+export interface DisplacedSession extends SessionKey {
+  readonly nodeId: string
+}
+
+/** The row of a session with a device. */
+export interface DeviceSessionRow extends SessionKey {
+  readonly deviceSn: number
+  readonly nodeId: string
+  readonly lease: number
+  /** Milliseconds since it closed, by the clock of the database; null: it is open. */
+  readonly closedForMs: number | null
+}
+
+/** The count and the sum of the IDs of sessions, by which two lists of them are compared. */
+export interface SessionFigures {
+  readonly count: number
+  readonly sum: bigint
+}
