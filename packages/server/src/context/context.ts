@@ -31,6 +31,7 @@ import { Outbox } from '../outbox/outbox.js'
 import { UserAllowances } from '../pipeline/allowance.js'
 import { CallLimits, noCallLimits } from '../pipeline/call-limits.js'
 import { type CallObserver, Executor } from '../pipeline/executor.js'
+import type { RunningNode } from '../nodes/node.js'
 import type { CoreChannel } from '../push/core-channel.js'
 import { SessionChannel } from '../push/session-channel.js'
 import { SessionRegistry } from '../sessions/registry.js'
@@ -38,6 +39,7 @@ import { openBlobStore } from './adapters/blob-store.js'
 import { createDelivery } from './adapters/delivery.js'
 import { IdClock } from './adapters/id-clock.js'
 import { createMedia, type Media } from './adapters/media.js'
+import { createNode } from './adapters/node.js'
 import { PushGateways } from './adapters/push-gateways.js'
 import { createCaches } from './caches.js'
 import { databaseLog, isDatabaseFailure, lostConnectionLog } from './database/database-log.js'
@@ -57,6 +59,7 @@ export interface Context {
   readonly sessions: SessionRegistry
   readonly stores: Stores
   readonly epoch: Epoch
+  readonly node: RunningNode
   readonly delivery: NodeDelivery
   readonly domains: Domains
   readonly services: Services
@@ -168,7 +171,9 @@ export function openContext(options: ContextOptions): Promise<Context> {
       store: new IdentityStore(),
       changed: () => log.error('the database was replaced or has a new epoch; restart this node'),
     })
-    const context = buildContext(options, { database, epoch, providers, blobs, media })
+    const { clock = systemClock } = options
+    const node = createNode({ config, database, clock, log })
+    const context = buildContext(options, { database, epoch, node, providers, blobs, media })
     context.metrics.storage.watchDisk(() => floor.space)
     const { files, messaging, secrets } = context.services
     await secrets.secretService.requireKeys()
@@ -214,10 +219,11 @@ function buildContext(
   {
     database,
     epoch,
+    node,
     providers,
     blobs,
     media,
-  }: Pick<Context, 'database' | 'epoch' | 'providers'> & {
+  }: Pick<Context, 'database' | 'epoch' | 'node' | 'providers'> & {
     readonly blobs: BlobStore
     readonly media: Media
   },
@@ -253,6 +259,7 @@ function buildContext(
       stores,
       outbox,
       epoch,
+      node,
       jobs,
       sessions,
       delivery,
@@ -304,6 +311,7 @@ function buildContext(
   metrics.push.watchCertificates(() => services.push.certificateExpiry.list())
   return {
     epoch,
+    node,
     ...{ config, database, bus, clock, idClock, sessions, stores, delivery, domains, services },
     ...{ executor, limits, metrics, providers },
   }

@@ -5,6 +5,7 @@ import type { JobQueue } from '../jobs/job-queue.js'
 import type { Clock } from '../lib/clock.js'
 import type { EventLoopBudget } from '../lib/concurrency/event-loop-budget.js'
 import type { IdGenerator } from '../lib/ids/ids.js'
+import type { ThisNode } from '../nodes/node.js'
 import type { Logger } from '../observability/log.js'
 import type { Metrics } from '../observability/metrics.js'
 import type { Outbox } from '../outbox/outbox.js'
@@ -19,6 +20,7 @@ export interface Infrastructure {
   readonly stores: Stores
   readonly outbox: Outbox
   readonly epoch: Epoch
+  readonly node: ThisNode
   readonly jobs: JobQueue
   readonly sessions: SessionRegistry
   /** Takes new messages over in memory after their commit, and sends events that are not stored. */

@@ -688,6 +688,20 @@ export const personalData = {
     changed_at: session.delete,
     closed_at: session.delete,
   },
+  nodes: {
+    node_id: never.none,
+    lease: never.none,
+    started_at: never.none,
+    heartbeat_at: never.none,
+    ended_at: never.none,
+    version: never.none,
+    schema: never.none,
+    drain: never.none,
+    host: never.none,
+    pool: never.none,
+    figures: never.none,
+    settings: never.none,
+  },
 } as const satisfies {
   readonly [Table in keyof Schema]: {
     readonly [Column in keyof Required<Schema[Table]>]: PersonalColumn

@@ -76,6 +76,7 @@ export interface Schema {
   user_changes: UserChangesTable
   leases: LeasesTable
   sessions: TableOf<typeof sessionsTable>
+  nodes: TableOf<typeof nodesTable>
 }
 
 export const appsTable = {
@@ -931,6 +932,31 @@ export interface LeasesTable {
   name: string
   owner: string
   expires_at: number
+}
+
+/** The processes that share the database; the embedded one has none. Times are those of the database. */
+export const nodesTable = {
+  node_id: text,
+  /** The number of its present lease; no other node ever had it. */
+  lease: bigint,
+  started_at: bigint,
+  heartbeat_at: bigint,
+  /** The time from which its lease is over; null = it lives */
+  ended_at: nullable(bigint),
+  /** The version of its build. */
+  version: text,
+  /** The number of the schema that its build knows. */
+  schema: integer,
+  /** 1: it is to finish its work and to leave. */
+  drain: generated(smallint),
+  /** The name of its machine. */
+  host: text,
+  /** The connections of its pool. */
+  pool: integer,
+  /** JSON: figures of the seconds before its heartbeat. */
+  figures: text,
+  /** JSON: the settings that must be equal on all nodes, by name. */
+  settings: text,
 }
 
 /** The endpoints that events of an app are sent to. */

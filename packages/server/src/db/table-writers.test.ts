@@ -66,6 +66,7 @@ const tableWriters: Readonly<Record<keyof Schema, string>> = {
   key_checks: 'domain/secrets/key-check',
   leases: 'jobs/lease',
   sessions: 'domain/sessions/session',
+  nodes: 'nodes/node',
 }
 
 const sources = fileURLToPath(new URL('..', import.meta.url))

@@ -665,9 +665,23 @@ const clusteredTables = {
     changed_at bigint not null,
     closed_at bigint,
     primary key (app_id, user_id, session_id)`,
+  nodes: `
+    node_id text primary key not null,
+    lease bigint not null,
+    started_at bigint not null,
+    heartbeat_at bigint not null,
+    ended_at bigint,
+    version text not null,
+    schema integer not null,
+    drain smallint not null default 0,
+    host text not null,
+    pool integer not null,
+    figures text not null,
+    settings text not null`,
 }
 
 const indexes = [
+  'create unique index nodes_lease on nodes (lease)',
   'create unique index users_username on users (app_id, username_key)',
   'create unique index users_mobile_key on users (app_id, mobile_key)',
   'create unique index users_email on users (app_id, email_key)',

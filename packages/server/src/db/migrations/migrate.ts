@@ -75,6 +75,11 @@ export async function migrate(database: Database, later = laterMigrations): Prom
   return (results ?? []).map((result) => result.migrationName)
 }
 
+/** Returns the number of the schema that this build makes. */
+export function currentSchemaNumber({ dialect }: Database): number {
+  return schemaNumber(Object.keys(allMigrations(dialect, laterMigrations)))
+}
+
 /** @returns every known migration in order, with when it ran */
 export async function listMigrations(
   database: Database,

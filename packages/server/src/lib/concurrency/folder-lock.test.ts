@@ -124,7 +124,7 @@ describe('lockFolder', () => {
     expect(() => lockNewFolder(file)).toThrow(`the data folder ${file} cannot be used: EEXIST`)
   })
 
-  it.each(['hermod.db', 'hermod.lock', 'hermod.reserve', 'secret.key', 'files'])(
+  it.each(['hermod.db', 'hermod.lock', 'hermod.reserve', 'node.id', 'secret.key', 'files'])(
     'refuses %s as a link and does not follow it',
     (name) => {
       const target = join(folder, 'target')

@@ -24,6 +24,7 @@ const entries = [
   'hermod.db-shm',
   'hermod.lock',
   'hermod.reserve',
+  'node.id',
   'secret.key',
   'secret.key.new',
   'files',

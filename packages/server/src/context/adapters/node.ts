@@ -1,0 +1,67 @@
+import { createRequire } from 'node:module'
+import { hostname } from 'node:os'
+import type { ServerConfig } from '../../config/config.js'
+import type { Database } from '../../db/database.js'
+import { currentSchemaNumber } from '../../db/migrations/migrate.js'
+import type { Clock } from '../../lib/clock.js'
+import { LiveNode, type NodeObserver } from '../../nodes/live-node.js'
+import { type RunningNode, soleNode } from '../../nodes/node.js'
+import { nodeIdOf, renewNodeId } from '../../nodes/node-id.js'
+import { NodeStore } from '../../nodes/node-store.js'
+import type { Logger } from '../../observability/log.js'
+import { isDatabaseFailure } from '../database/database-log.js'
+
+const { version } = createRequire(import.meta.url)('../../../package.json') as { version: string }
+
+interface CreateNodeOptions {
+  readonly config: ServerConfig
+  readonly database: Database
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** Makes this node. With the embedded database it is the only one. The data folder is locked. */
+export function createNode({ config, database, clock, log }: CreateNodeOptions): RunningNode {
+  const { dataDir, storage } = config
+  const id = nodeIdOf(dataDir)
+  if (storage.kind === 'sqlite') return soleNode(id)
+  return new LiveNode({
+    id,
+    store: new NodeStore(database),
+    facts: {
+      version,
+      schema: currentSchemaNumber(database),
+      host: hostname(),
+      pool: storage.maxConnections,
+      settings: {},
+    },
+    figures: () => ({}),
+    renewId: () => renewNodeId(dataDir),
+    clock,
+    observer: nodeObserver(log),
+  })
+}
+
+function nodeObserver(log: Logger): NodeObserver {
+  return {
+    clockDiffers(aheadMs) {
+      const direction = aheadMs > 0 ? 'ahead of' : 'behind'
+      log.warn(
+        { seconds: Math.abs(Math.round(aheadMs / 100) / 10) },
+        `the clock of this machine is ${direction} that of the database; synchronize both, for example with NTP`,
+      )
+    },
+    ended: (node) =>
+      log.warn({ node }, 'a node gives no sign of life; other nodes take over its work'),
+    lost(reason) {
+      log.warn(
+        reason === 'ended'
+          ? 'other nodes took this one for dead; it goes on, and its background work is shared anew'
+          : 'another process has the node.id of this one, from a copy of its data folder; this node takes a new ID',
+      )
+    },
+    failed(error) {
+      if (!isDatabaseFailure(error)) log.error({ err: error }, 'the heartbeat of this node failed')
+    },
+  }
+}

@@ -1,0 +1,129 @@
+/** Leases of nodes on one database. */
+import { startServer, testBackends } from '@hermod/testkit'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Database } from '../../dist/db/database.js'
+import { LiveNode } from '../../dist/nodes/live-node.js'
+import { NodeStore } from '../../dist/nodes/node-store.js'
+import { OutboxDatabase } from '../support/database/outbox-node.js'
+import { openSql, type Sql } from '../support/database/sql.js'
+
+const postgres = testBackends().filter(({ name }) => name === 'postgres')
+const facts = { version: '1', schema: 1, host: 'test', pool: 1, settings: {} }
+
+describe.each(postgres)('leases of nodes', (backend) => {
+  let place: OutboxDatabase
+  let database: Database
+  let sql: Sql
+  let store: NodeStore
+
+  beforeEach(async () => {
+    place = await OutboxDatabase.create(backend)
+    database = place.openDatabase()
+    store = new NodeStore(database)
+    sql = await openSql({ dataDir: '', databaseUrl: place.database.url })
+  })
+
+  afterEach(async () => {
+    await sql[Symbol.asyncDispose]()
+    await database[Symbol.asyncDispose]()
+    await place[Symbol.asyncDispose]()
+  })
+
+  /** A node whose monotonic clock the test moves, with its clock 8 s ahead of the database's. */
+  function makeNode(id: string) {
+    const told: string[] = []
+    let passedMs = 0
+    const node = new LiveNode({
+      id,
+      store,
+      facts,
+      figures: () => ({ sends: 1 }),
+      renewId: () => `${id}2`,
+      now: () => performance.now() + passedMs,
+      clock: { now: () => Date.now() + 8_000 },
+      observer: {
+        clockDiffers: (aheadMs) => told.push(`clock ${Math.round(aheadMs / 1_000)}`),
+        ended: (other) => told.push(`ended ${other}`),
+        lost: (reason) => told.push(`lost: ${reason}`),
+        failed: (error) => told.push(`${error}`),
+      },
+    })
+    const beat = async (times: number) => {
+      for (let time = 0; time < times; time++) {
+        passedMs += 5_000
+        await node.tick()
+      }
+    }
+    return { node, told, beat }
+  }
+
+  const silence = (id: string, ms: number) =>
+    sql.run(`update nodes set heartbeat_at = heartbeat_at - ${ms} where node_id = '${id}'`)
+
+  it('numbers: are taken once, by nodes that start at the same moment too', async () => {
+    const ids = Array.from({ length: 8 }, (_, index) => `node ${index}`)
+    const leases = await Promise.all(ids.map((id) => store.take(id, facts)))
+    expect(new Set(leases).size).toBe(8)
+    const last = Math.max(...leases)
+    await sql.run('delete from nodes')
+    expect(await store.take('node 0', facts)).toBeGreaterThan(last)
+    const again = await store.take('node 0', facts)
+    expect(await sql.run('select node_id, lease from nodes')).toEqual([
+      { node_id: 'node 0', lease: again },
+    ])
+  })
+
+  it('a silent node: is ended by one with steady heartbeats, and goes on with a new number', async () => {
+    const [a, b] = [makeNode('a'), makeNode('b')]
+    await Promise.all([a.node.start(), b.node.start()])
+    expect(a.told).toEqual(['clock 8'])
+    const { lease } = b.node
+    await silence('b', 14_000)
+    await a.beat(4)
+    expect(a.told).toEqual(['clock 8'])
+    await silence('b', 2_000)
+    await a.beat(1)
+    expect(a.told).toEqual(['clock 8', 'ended b'])
+    await b.beat(1)
+    expect(b.told).toEqual(['clock 8', 'lost: ended'])
+    expect([b.node.id, b.node.isLive, b.node.lease > lease]).toEqual(['b', true, true])
+    await Promise.all([a.node.stop(), b.node.stop()])
+    expect(await sql.run('select * from nodes')).toEqual([])
+  })
+
+  it('after an outage of the database: no node is ended, for all of them were silent', async () => {
+    const [a, b] = [makeNode('a'), makeNode('b')]
+    await Promise.all([a.node.start(), b.node.start()])
+    await a.beat(4)
+    for (const id of ['a', 'b']) await silence(id, 20_000)
+    expect(
+      await store.endSilent(
+        { nodeId: 'a', lease: a.node.lease },
+        { silentMs: 15_000, freshMs: 7_500 },
+      ),
+      'a statement that was on its way during the outage',
+    ).toEqual([])
+    await Promise.all([b.beat(1), a.beat(1)])
+    expect([...a.told, ...b.told]).toEqual(['clock 8', 'clock 8'])
+    await Promise.all([a.node.stop(), b.node.stop()])
+  })
+
+  it('two processes: each has a row, which leaves with it', async () => {
+    await using target = await backend.createDatabase()
+    const options = {
+      databaseUrl: target.url as string,
+      env: { HERMOD_SECRET_KEY: `key-${'k'.repeat(40)}` },
+    }
+    await using first = await startServer(options)
+    const { adminToken, operatorToken } = first
+    await using second = await startServer({ ...options, adminToken, operatorToken })
+    await using rows = await openSql({ dataDir: '', databaseUrl: target.url })
+    const ids = async () => (await rows.run('select node_id from nodes')).map((row) => row.node_id)
+    expect(new Set(await ids()).size).toBe(2)
+    await second.kill9()
+    const third = await second.startAgain()
+    expect(await ids(), 'the same folder replaces its row').toHaveLength(2)
+    await third.stop()
+    expect(await ids()).toHaveLength(1)
+  })
+})
