@@ -164,6 +164,59 @@ const rights: readonly Right[] = [
   },
 ]
 
+/** A stored limit, which calls at once on both nodes must not exceed. */
+interface Limit {
+  readonly what: string
+  readonly settings: object
+  /** The attempts that succeed. */
+  readonly granted: number
+  readonly needsUsers?: boolean
+  attempt(
+    place: Place,
+    given: { readonly index: number; readonly userId: number },
+  ): Promise<{ readonly code: number }>
+}
+
+const attempts = 16
+const devicesPerUser = 5
+
+/** Each place has three users and two groups. */
+const limits: readonly Limit[] = [
+  {
+    what: 'users of an application',
+    settings: { user_limit: 8 },
+    granted: 5,
+    attempt: ({ api }, { index }) =>
+      api
+        .admin()
+        .call('POST', '/token/issue', { body: { issuer: 'app', subject: `${index}`, create: {} } }),
+  },
+  {
+    what: 'groups of an application',
+    settings: { group_limit: 7 },
+    granted: 5,
+    attempt: ({ carol }) =>
+      carol.api.call('POST', '/group/create', { body: { name: 'Group', type: 0 } }),
+  },
+  {
+    what: 'groups of an owner',
+    settings: { group_owner_limit: 5 },
+    granted: 5,
+    attempt: ({ carol }) =>
+      carol.api.call('POST', '/group/create', { body: { name: 'Group', type: 0 } }),
+  },
+  {
+    what: 'contacts of a user',
+    settings: { contact_limit: 5 },
+    granted: 5,
+    needsUsers: true,
+    attempt: ({ api, carol }, { userId }) =>
+      api
+        .admin({ userId: carol.id })
+        .call('POST', '/user/add_roster', { body: { list: [userId] } }),
+  },
+]
+
 describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
   'any of two nodes',
   (backend) => {
@@ -175,7 +228,11 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
       const options = {
         ...tokens,
         databaseUrl: database.url as string,
-        env: { HERMOD_CHECK_ANSWERS: 'on', HERMOD_SECRET_KEY: secretKey },
+        env: {
+          HERMOD_CHECK_ANSWERS: 'on',
+          HERMOD_SECRET_KEY: secretKey,
+          HERMOD_DEVICES_PER_USER: `${devicesPerUser}`,
+        },
       }
       const first = await startServer(options)
       nodes = [first, await startServer(options)]
@@ -241,6 +298,49 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
       await expectCode(sendOverSocket(), 'member_banned')
       await unban(here.owner.api, here.groupId, here.bob)
       await expectCode(sendOverSocket(), 'ok')
+    })
+
+    it('a report of a push: finds the device to which another node has tied the token', async () => {
+      const [here, there] = await places()
+      const report = async () =>
+        (await there.bob.api.call('POST', '/push/report', { body: { task_id: 1 } })).envelope
+          .message
+      expect(await report()).toContain('has no device')
+      using client = await GatewayClient.connect(here.node.url)
+      const { appId } = here.api.options
+      await client.open({ appId, accessToken: here.bob.token, deviceGuid: 'phone' })
+      expect(await report()).toContain('none of this ID is for this device')
+    })
+
+    it.concurrent.each(limits)(
+      '$what: is exact for calls of both nodes at once',
+      async (limited) => {
+        const [here, there] = await places()
+        const { api, bob } = here
+        await operate(here, 'app/update', { settings: limited.settings })
+        const people = await api.addUsers(
+          Array.from({ length: limited.needsUsers ? attempts : 0 }, (_, index) => `guest_${index}`),
+        )
+        const groupId = await aGroup(bob)
+        const calls = Array.from({ length: attempts }, (_, index) => {
+          const place = { ...(index % 2 === 0 ? here : there), groupId }
+          return limited.attempt(place, { index, userId: people[index]?.id ?? 0 })
+        })
+        const granted = (await Promise.all(calls)).filter(({ code }) => code === answerCode.ok)
+        expect(granted).toHaveLength(limited.granted)
+      },
+    )
+
+    it('devices of a user: logins on both nodes at once keep the limit', async () => {
+      const [here, there] = await places()
+      const logins = Array.from({ length: attempts }, (_, index) =>
+        (index % 2 === 0 ? here : there).api.admin().succeed('POST', '/token/issue', {
+          body: { user_id: here.bob.id, device_guid: `device ${index}` },
+        }),
+      )
+      await Promise.all(logins)
+      const { data } = await there.bob.api.succeed('GET', '/user/device/list')
+      expect(data).toHaveLength(devicesPerUser)
     })
 
     it('a balancer that takes another node for each call: no call is refused', async () => {

@@ -313,7 +313,7 @@ function createReports(
   })
   return {
     operatorTasks,
-    pushReports: new ReportService({ database, deliveries, tasks, clock }),
+    pushReports: new ReportService({ database, deliveries, tasks, tokens: stores.tokens, clock }),
     receipts: new ReceiptService({
       database,
       addresses: certificates,

@@ -1,5 +1,5 @@
 import { AppError, type Int64 } from '@hermod/protocol'
-import type { Database } from '../../../db/database.js'
+import type { Database, Queryable } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import { outcomeOf } from '../../item-outcome.js'
 import type { UserKey } from '../../users/user-model.js'
@@ -12,13 +12,25 @@ interface ReportServiceOptions {
   readonly database: Database
   readonly deliveries: DeliveryStore
   readonly tasks: TaskStore
+  readonly tokens: TokenDevices
   readonly clock: Clock
+}
+
+/** Finds the devices of tokens. */
+export interface TokenDevices {
+  find(
+    db: Queryable,
+    appId: string,
+    tokenHash: string,
+  ): Promise<{ readonly deviceSn: number | null } | null>
 }
 
 /** The device of a token. */
 export interface ReportingDevice extends UserKey {
-  /** null: the token has no device */
+  /** null: the token had no device when it was read */
   readonly deviceSn: number | null
+  /** null: an Admin token */
+  readonly tokenHash: string | null
 }
 
 /** Handles reports of apps, for gateways without receipts (rule G1). */
@@ -30,11 +42,13 @@ export class ReportService {
    * @throws AppError push_task_not_found when the push is not for the device
    */
   async report(
-    { appId, userId, deviceSn }: ReportingDevice,
+    device: ReportingDevice,
     taskId: Int64,
     kind: 'delivered' | 'clicked',
   ): Promise<void> {
     const { database, deliveries, clock } = this.options
+    const { appId, userId } = device
+    const deviceSn = device.deviceSn ?? (await this.#findDevice(device))
     if (deviceSn === null)
       throw new AppError(
         'push_task_not_found',
@@ -58,6 +72,13 @@ export class ReportService {
       const outcome = await outcomeOf(this.report(device, taskId, 'delivered'))
       if (outcome !== null && outcome.errorName !== 'push_task_not_found') throw outcome
     }
+  }
+
+  /** Another node may have tied the token to a device since it was read. */
+  async #findDevice({ appId, tokenHash }: ReportingDevice): Promise<number | null> {
+    const { database, tokens } = this.options
+    if (tokenHash === null) return null
+    return (await database.read((db) => tokens.find(db, appId, tokenHash)))?.deviceSn ?? null
   }
 
   async #record(key: DeliveryKey, confirmation: Confirmation): Promise<void> {
