@@ -83,6 +83,13 @@ export interface TestDatabase extends AsyncDisposable {
   sizeBytes(): Promise<number>
 }
 
+/** The columns of what {@link PostgresCluster} asks as its superuser. */
+interface AdministrativeRow {
+  readonly size?: string
+  readonly lsn?: string
+  readonly is_so?: boolean
+}
+
 /** A separate PostgreSQL in a temporary folder, on a free loopback port, without passwords. */
 export class PostgresCluster implements AsyncDisposable {
   readonly programs: PostgresPrograms
@@ -92,7 +99,11 @@ export class PostgresCluster implements AsyncDisposable {
   #port = 0
   #postmaster: Child | null = null
 
-  private constructor(programs: PostgresPrograms, { settings = {}, folder }: ClusterOptions) {
+  private constructor(
+    programs: PostgresPrograms,
+    private readonly options: ClusterOptions,
+  ) {
+    const { settings = {}, folder } = options
     this.programs = programs
     this.#settings = settings
     this.#folder = new TempFolder('postgres', folder)
@@ -104,14 +115,54 @@ export class PostgresCluster implements AsyncDisposable {
     const found = options.programs ?? findPostgres()
     if (!found) throw new Error(`PostgreSQL ${oldestVersion} or newer was not found`)
     const cluster = new PostgresCluster(found, options)
-    try {
-      await cluster.#initialise()
-      await cluster.restart()
-      return cluster
-    } catch (error) {
-      await cluster[Symbol.asyncDispose]()
-      throw error
-    }
+    return cluster.#startOn(() => cluster.#initialise())
+  }
+
+  /** Copies it, and starts an asynchronous standby that follows it and has the same settings. */
+  async startStandby(): Promise<PostgresCluster> {
+    const standby = new PostgresCluster(this.programs, this.options)
+    return standby.#startOn(() => standby.#copy(this.#url('postgres')))
+  }
+
+  /**
+   * Waits until a standby of this one has everything that is committed now.
+   * @throws Error when it does not get there
+   */
+  async waitForStandby(standby: PostgresCluster): Promise<void> {
+    const [end] = await this.#administer('SELECT pg_current_wal_lsn() AS lsn')
+    const hasAll = `SELECT pg_last_wal_replay_lsn() >= '${end?.lsn}' AS is_so`
+    await standby.#until(hasAll, 'a standby that has everything')
+  }
+
+  /** From now on every commit waits until the standby has it; false: no longer. */
+  async makeSynchronous(isSynchronous = true): Promise<void> {
+    const names = isSynchronous ? '*' : ''
+    await this.#administer(`ALTER SYSTEM SET synchronous_standby_names = '${names}'`)
+    await this.#administer('SELECT pg_reload_conf()')
+    if (!isSynchronous) return
+    const isSo = `SELECT count(*) > 0 AS is_so FROM pg_stat_replication WHERE sync_state = 'sync'`
+    await this.#until(isSo, 'a synchronous standby')
+  }
+
+  /** A standby receives nothing any more, as if it were cut from its primary. */
+  async detach(): Promise<void> {
+    await this.#administer("ALTER SYSTEM SET primary_conninfo = ''")
+    await this.#administer('SELECT pg_reload_conf()')
+    await this.#until('SELECT count(*) = 0 AS is_so FROM pg_stat_wal_receiver', 'no receiver')
+  }
+
+  /** Makes a standby a primary, as a failover does. Commits that it has not received are lost. */
+  async promote(): Promise<void> {
+    // Its own commits wait for no standby.
+    await this.#administer("ALTER SYSTEM SET synchronous_standby_names = ''")
+    await this.#administer('SELECT pg_reload_conf()')
+    await this.#administer('SELECT pg_promote(true, 60)')
+    await this.#until('SELECT NOT pg_is_in_recovery() AS is_so', 'a promoted standby')
+  }
+
+  /** The connection URL of a database that it has. */
+  urlOf(database: string): string {
+    return this.#url(database)
   }
 
   get dataDir(): string {
@@ -216,6 +267,22 @@ export class PostgresCluster implements AsyncDisposable {
       : others.reduce((sum, pid) => sum + (figure(pid) || 0), figure(postmaster))
   }
 
+  async #startOn(makeData: () => Promise<void>): Promise<this> {
+    try {
+      await makeData()
+      await this.restart()
+      return this
+    } catch (error) {
+      await this[Symbol.asyncDispose]()
+      throw error
+    }
+  }
+
+  async #copy(primaryUrl: string): Promise<void> {
+    const args = ['-D', this.dataDir, '-d', primaryUrl, '-R', '-X', 'stream', '-c', 'fast']
+    await this.#runProgram('pg_basebackup', [...args, '--no-sync'])
+  }
+
   async #initialise(): Promise<void> {
     const args = [
       '-D',
@@ -228,9 +295,13 @@ export class PostgresCluster implements AsyncDisposable {
       '--no-sync',
       '--no-instructions',
     ]
-    const initdb = new Child([join(this.programs.binDir, 'initdb'), ...args], this.#spawnOptions())
-    const { code } = await initdb.exited
-    if (code !== 0) throw new Error(`initdb failed:\n${initdb.output()}`)
+    await this.#runProgram('initdb', args)
+  }
+
+  async #runProgram(name: string, args: readonly string[]): Promise<void> {
+    const program = new Child([join(this.programs.binDir, name), ...args], this.#spawnOptions())
+    const { code } = await program.exited
+    if (code !== 0) throw new Error(`${name} failed:\n${program.output()}`)
   }
 
   #launch(port: number): Child {
@@ -268,11 +339,16 @@ export class PostgresCluster implements AsyncDisposable {
     return answer === 'accepts'
   }
 
-  async #administer(statement: string): Promise<{ readonly size?: string }[]> {
+  async #until(question: string, what: string): Promise<void> {
+    const isSo = async () => (await this.#administer(question))[0]?.is_so === true
+    await waitFor(isSo, { what, timeoutMs: 60_000, everyMs: 20 })
+  }
+
+  async #administer(statement: string): Promise<AdministrativeRow[]> {
     const client = new pg.Client({ connectionString: this.#url('postgres') })
     await client.connect()
     try {
-      return (await client.query<{ size?: string }>(statement)).rows
+      return (await client.query<AdministrativeRow>(statement)).rows
     } finally {
       await client.end()
     }
