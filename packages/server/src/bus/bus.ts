@@ -1,3 +1,5 @@
+import type { Int64 } from '@hermod/protocol'
+
 /** Messages between the nodes of a service and between the parts of one node, by topic. */
 export interface BusMessages {
   /** A cached value changed and must be read again. */
@@ -6,6 +8,13 @@ export interface BusMessages {
   'outbox.appended': { readonly appId: string }
   /** Durable work was committed. */
   'jobs.enqueued': { readonly kind: string }
+  /** A device of a session of the node `to` has opened a later one on another node. */
+  'session.displaced': {
+    readonly to: string
+    readonly appId: string
+    readonly userId: Int64
+    readonly sessionId: number
+  }
 }
 
 /** The topic of a message. */

@@ -41,6 +41,7 @@ import { IdClock } from './adapters/id-clock.js'
 import { createMedia, type Media } from './adapters/media.js'
 import { createNode } from './adapters/node.js'
 import { PushGateways } from './adapters/push-gateways.js'
+import { createNodeSessions, type NodeSessions } from './adapters/sessions.js'
 import { createCaches } from './caches.js'
 import { databaseLog, isDatabaseFailure, lostConnectionLog } from './database/database-log.js'
 import { procedures } from './database/procedures.js'
@@ -60,6 +61,7 @@ export interface Context {
   readonly stores: Stores
   readonly epoch: Epoch
   readonly node: RunningNode
+  readonly nodeSessions: NodeSessions
   readonly delivery: NodeDelivery
   readonly domains: Domains
   readonly services: Services
@@ -248,9 +250,16 @@ function buildContext(
     messageBytes: () => services.messaging.writer.queuedBytes,
     positions: () => services.messaging.positions.queuedMoves,
     files: () => services.files.fileWriter.queuedFiles,
+    sessions: () => nodeSessions.queued,
   })
   const { checkpoints } = database.dialect
   if (checkpoints) metrics.storage.watchCheckpoints(checkpoints)
+  const { userSessions: sessionsPerUser } = config.gateway
+  const nodeSessions = createNodeSessions({
+    ...{ database, bus, node, sessions, ids, sessionsPerUser, metrics, log },
+    store: stores.sessions,
+  })
+  const { directory, admission } = nodeSessions
   const delivery = createDelivery({ database, bus, epoch, sessions, stores, clock, metrics, log })
   const domains = createDomains(
     {
@@ -262,6 +271,8 @@ function buildContext(
       node,
       jobs,
       sessions,
+      directory,
+      admission,
       delivery,
       ids,
       clock,
@@ -312,6 +323,7 @@ function buildContext(
   return {
     epoch,
     node,
+    nodeSessions,
     ...{ config, database, bus, clock, idClock, sessions, stores, delivery, domains, services },
     ...{ executor, limits, metrics, providers },
   }

@@ -1,6 +1,7 @@
 import type { Database } from '../db/database.js'
 import type { Epoch } from '../db/identity/epoch.js'
 import type { NodeDelivery } from '../delivery/node-delivery.js'
+import type { SessionAdmission } from '../domain/sessions/session-admission.js'
 import type { JobQueue } from '../jobs/job-queue.js'
 import type { Clock } from '../lib/clock.js'
 import type { EventLoopBudget } from '../lib/concurrency/event-loop-budget.js'
@@ -9,6 +10,7 @@ import type { ThisNode } from '../nodes/node.js'
 import type { Logger } from '../observability/log.js'
 import type { Metrics } from '../observability/metrics.js'
 import type { Outbox } from '../outbox/outbox.js'
+import type { SessionDirectory } from '../sessions/directory.js'
 import type { SessionRegistry } from '../sessions/registry.js'
 import type { Caches } from './caches.js'
 import type { Stores } from './stores.js'
@@ -22,7 +24,11 @@ export interface Infrastructure {
   readonly epoch: Epoch
   readonly node: ThisNode
   readonly jobs: JobQueue
+  /** Those of this node. */
   readonly sessions: SessionRegistry
+  /** The connected devices of all nodes. */
+  readonly directory: SessionDirectory
+  readonly admission: SessionAdmission
   /** Takes new messages over in memory after their commit, and sends events that are not stored. */
   readonly delivery: NodeDelivery
   readonly ids: IdGenerator

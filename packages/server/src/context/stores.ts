@@ -22,6 +22,7 @@ import { MuteGapStore } from '../domain/messaging/readers/mute-gap-store.js'
 import { ReaderStore } from '../domain/messaging/readers/reader-store.js'
 import { DeliveryStore } from '../domain/push/deliveries/delivery-store.js'
 import { PushPreferenceStore } from '../domain/push/preferences/push-preference-store.js'
+import { SessionStore } from '../domain/sessions/session-store.js'
 import { UserCountStore } from '../domain/users/registration/user-count-store.js'
 import { SettingsStore } from '../domain/users/settings/settings-store.js'
 import { UserStore } from '../domain/users/user-store.js'
@@ -72,6 +73,7 @@ export function createStores({
     pushPreferences: new PushPreferenceStore(),
     readers: new ReaderStore(database),
     removals: new RemovalStore(database),
+    sessions: new SessionStore(),
     settings: new SettingsStore(database, userStates),
     storedMessages: new StoredMessages(database),
     tokens: new TokenStore(database, tokens),

@@ -6,6 +6,7 @@ import { LoginMetrics } from './login-metrics.js'
 import { MetricRegistry } from './metric-registry.js'
 import { PushMetrics } from './push-metrics.js'
 import { RequestMetrics } from './request-metrics.js'
+import { SessionMetrics } from './session-metrics.js'
 import { type BatchKind, StorageMetrics } from './storage-metrics.js'
 import { WebhookMetrics } from './webhook-metrics.js'
 
@@ -20,6 +21,7 @@ export class Metrics {
   readonly identity = new IdentityMetrics(this.#registry)
   readonly push = new PushMetrics(this.#registry)
   readonly webhooks = new WebhookMetrics(this.#registry)
+  readonly sessions = new SessionMetrics(this.#registry)
   readonly storage: StorageMetrics
 
   /** @param queued the size that waits for a commit now */

@@ -1,22 +1,15 @@
 import type { Int64 } from '@hermod/protocol'
+import type { OnlineListener, SessionDirectory } from './directory.js'
 import type { Session } from './session.js'
-
-/** A listener to users whose first session with a device opened, or whose last one closed. */
-export interface OnlineListener {
-  wentOnline(appId: string, userId: Int64): void
-  wentOffline(appId: string, userId: Int64): void
-  /** Called for each session that leaves, also one without a device. */
-  sessionClosed?(session: Session): void
-}
 
 const none: readonly Session[] = []
 
 /**
- * The open sessions of this node: the one source of presence, of connected devices and of the
- * receivers of events. Lists are replaced when they change, so a caller may close sessions while it
+ * The open sessions of this node: the receivers of events, and where there is no other node all
+ * connected devices. Lists are replaced when they change, so a caller may close sessions while it
  * walks one.
  */
-export class SessionRegistry {
+export class SessionRegistry implements SessionDirectory {
   readonly #apps = new Map<string, Map<Int64, readonly Session[]>>()
   readonly #listeners: OnlineListener[] = []
   #count = 0
@@ -87,7 +80,10 @@ export class SessionRegistry {
     return this.ofUser(appId, userId).find((session) => session.deviceSn === deviceSn)
   }
 
-  /** Tests whether a device of the user is connected. */
+  devicesOf(appId: string, userId: Int64): readonly DeviceSession[] {
+    return this.ofUser(appId, userId).filter(hasDevice)
+  }
+
   isOnline(appId: string, userId: Int64): boolean {
     return this.ofUser(appId, userId).some(hasDevice)
   }
@@ -100,6 +96,11 @@ export class SessionRegistry {
   /** The sessions of an app, user by user. */
   *ofApp(appId: string): Generator<Session, void> {
     for (const sessions of this.#apps.get(appId)?.values() ?? []) yield* sessions
+  }
+
+  *onlineUsers(appId: string): Generator<Int64, void> {
+    for (const [userId, sessions] of this.#apps.get(appId) ?? [])
+      if (sessions.some(hasDevice)) yield userId
   }
 
   /** The users of an app with a session, in no order. */

@@ -52,6 +52,7 @@ export interface SessionLink {
 export interface ClientConnection extends SessionLink {
   /** null until session.open has succeeded. */
   readonly session: Session | null
+  readonly isClosing: boolean
   /**
    * Gives the connection its session, which leaves delivery with the connection.
    * @param expiresAt when its token ends, milliseconds since 1970; null: not known

@@ -42,6 +42,7 @@ describe.each(testBackends())('metrics of the outbox on $name', (backend) => {
       messageBytes: () => 0,
       positions: () => 0,
       files: () => 0,
+      sessions: () => 0,
     })
     consumer = new TestConsumer('slow')
     const bus = new MemoryBus()

@@ -38,10 +38,12 @@ export function startService(
       await openContext({ config, secrets, log, createsFolder: true, ...own }),
       (each) => each.stop(),
     )
-    const { bus, clock, database, domains, executor, idClock, node } = context
+    const { bus, clock, database, domains, executor, idClock, node, nodeSessions } = context
     // Added before it starts, so that a start that fails gives its lease back; stops after the work.
     parts.add(node, (each) => each.stop())
     await node.start()
+    parts.add(nodeSessions, (each) => each.stop())
+    await nodeSessions.start()
     const { metrics, providers, services, stores } = context
     // Without a certificate the providers are not needed; setting the first one loads them.
     if (await services.push.pushCertificates.exist()) providers.load()

@@ -30,6 +30,7 @@ class World {
 
   constructor() {
     this.service = new PresenceService({
+      directory: this.registry,
       sessions: this.registry,
       now: () => this.#now,
       every: (_, run) => {

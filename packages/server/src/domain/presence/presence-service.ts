@@ -1,6 +1,7 @@
 import { AppError, type Int64, maxPresenceUsers, type OnlineState } from '@hermod/protocol'
 import type { TransientDelivery } from '../../delivery/transient-delivery.js'
-import type { OnlineListener, SessionRegistry } from '../../sessions/registry.js'
+import type { OnlineListener, SessionDirectory } from '../../sessions/directory.js'
+import type { SessionRegistry } from '../../sessions/registry.js'
 import type { Session } from '../../sessions/session.js'
 import type { DeviceKey } from '../devices/device-model.js'
 import type { UserKey } from '../users/user-model.js'
@@ -14,7 +15,8 @@ export interface PresenceRules {
 }
 
 interface PresenceServiceOptions {
-  readonly sessions: Pick<SessionRegistry, 'isOnline' | 'listen' | 'ofDevice' | 'ofUser'>
+  readonly directory: Pick<SessionDirectory, 'devicesOf' | 'isOnline' | 'listen'>
+  readonly sessions: Pick<SessionRegistry, 'ofUser'>
   readonly rules: PresenceRules
   readonly transient: Pick<TransientDelivery, 'toSession'>
   /** Contacts could not be read again; the next second tries again. */
@@ -45,10 +47,10 @@ export class PresenceService implements OnlineListener {
   #stopTicking: (() => void) | null = null
 
   constructor(private readonly options: PresenceServiceOptions) {
-    const { sessions, now = () => performance.now(), every = everyMs } = options
-    this.#online = new OnlineUsers({ sessions, now })
+    const { directory, now = () => performance.now(), every = everyMs } = options
+    this.#online = new OnlineUsers({ directory, now })
     this.#every = every
-    sessions.listen(this)
+    directory.listen(this)
   }
 
   /** Tests whether a user is shown as online. */
@@ -58,7 +60,8 @@ export class PresenceService implements OnlineListener {
 
   /** Tests whether a device is connected at this moment. */
   isConnected({ appId, userId, deviceSn }: DeviceKey): boolean {
-    return this.options.sessions.ofDevice(appId, userId, deviceSn) !== undefined
+    const devices = this.options.directory.devicesOf(appId, userId)
+    return devices.some((device) => device.deviceSn === deviceSn)
   }
 
   /** The number of users in lists; one counts once for each of its followers. */
@@ -121,8 +124,8 @@ export class PresenceService implements OnlineListener {
     this.#stateChanged({ appId, userId })
   }
 
-  wentOffline(appId: string, userId: Int64): void {
-    this.#online.wentOffline(appId, userId)
+  wentOffline(appId: string, userId: Int64, agoMs?: number): void {
+    this.#online.wentOffline(appId, userId, agoMs)
     this.#tickWhileNeeded()
   }
 

@@ -1,11 +1,8 @@
 import type { Int64 } from '@hermod/protocol'
+import type { ThisNode } from '../../nodes/node.js'
 
-/** The node that writes rows of sessions. */
-export interface SessionNode {
-  readonly id: string
-  /** The number of its present lease. */
-  readonly lease: number
-}
+/** A node under one of its leases. */
+export type SessionNode = Pick<ThisNode, 'id' | 'lease'>
 
 /** A session that is about to open. */
 export interface SessionOpening {

@@ -2,22 +2,20 @@ import { AppError, type Int64, type Scopes } from '@hermod/protocol'
 import type { Epoch } from '../../db/identity/epoch.js'
 import type { SessionDelivery, SyncState } from '../../delivery/delivery.js'
 import type { Clock } from '../../lib/clock.js'
-import type { IdGenerator } from '../../lib/ids/ids.js'
 import type { SessionRegistry } from '../../sessions/registry.js'
 import type { ClientConnection, Session } from '../../sessions/session.js'
 import type { ChargeRows } from '../charge-rows.js'
 import type { ConnectingClient, DeviceConnections } from '../devices/device-connections.js'
 import type { TokenService } from '../login/token-service.js'
+import type { SessionAdmission } from './session-admission.js'
 
 interface SessionServiceOptions {
   readonly devices: Pick<DeviceConnections, 'connect'>
   readonly tokens: Pick<TokenService, 'findExpiry'>
-  readonly sessions: Pick<SessionRegistry, 'add' | 'ofUser'>
+  readonly sessions: Pick<SessionRegistry, 'add'>
+  readonly admission: SessionAdmission
   readonly delivery: Pick<SessionDelivery, 'enter' | 'groupCount'>
-  readonly ids: Pick<IdGenerator, 'next'>
   readonly clock: Clock
-  /** Open sessions of one user. */
-  readonly sessionsPerUser: number
   readonly epoch: Pick<Epoch, 'current'>
 }
 
@@ -57,8 +55,8 @@ export class SessionService {
   constructor(private readonly options: SessionServiceOptions) {}
 
   /**
-   * @throws AppError no_permission, token_expired, session_limit_reached, unavailable when the
-   * connection is closed
+   * @throws AppError no_permission, token_expired, session_limit_reached, storage_failed, unavailable
+   * when the connection is closed
    */
   async open(
     owner: SessionOwner,
@@ -66,11 +64,15 @@ export class SessionService {
     connection: ClientConnection,
     charge: ChargeRows,
   ): Promise<EnteredSession> {
-    const { ids, tokens, sessions, delivery, clock, epoch } = this.options
+    const { admission, tokens, sessions, delivery, clock, epoch } = this.options
     const { appId, userId, tokenHash, scopes } = owner
     const deviceSn = await this.#deviceOf(owner, client)
     const expiresAt = tokenHash === null ? null : await tokens.findExpiry({ appId, tokenHash })
-    const id = await ids.next()
+    const isReader = tokenHash === null
+    const id = await admission.admit(
+      { appId, userId, deviceSn, isReader },
+      () => connection.isClosing,
+    )
     const session: Session = {
       id,
       appId,
@@ -82,8 +84,12 @@ export class SessionService {
       phase: 'entering',
       hasMissed: false,
     }
-    this.#requireRoom(session)
-    connection.bind(session, expiresAt)
+    try {
+      connection.bind(session, expiresAt)
+    } catch (error) {
+      admission.withdraw(session)
+      throw error
+    }
     if (!sessions.add(session)) throw new AppError('unavailable', 'a later session has replaced it')
     const state = await delivery.enter(session, client.pos)
     charge(delivery.groupCount(session))
@@ -94,19 +100,5 @@ export class SessionService {
     const { tokenHash } = owner
     if (tokenHash === null || client.deviceGuid === '') return null
     return this.options.devices.connect({ ...owner, tokenHash }, client)
-  }
-
-  /**
-   * The session that this one replaces does not count. Those of the user and those of Admin tokens
-   * count apart, so that readers keep no user out.
-   */
-  #requireRoom({ appId, userId, deviceSn, tokenHash }: Session): void {
-    const { sessions, sessionsPerUser } = this.options
-    const others = sessions
-      .ofUser(appId, userId)
-      .filter((each) => (each.tokenHash === null) === (tokenHash === null))
-      .filter((each) => deviceSn === null || each.deviceSn !== deviceSn)
-    if (others.length >= sessionsPerUser)
-      throw new AppError('session_limit_reached', `at most ${sessionsPerUser}`)
   }
 }

@@ -12,8 +12,8 @@ import type {
   SessionOpening,
 } from './session-model.js'
 
-/** The clock of the database, milliseconds since 1970. */
-const now = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`
+/** The clock of the database, milliseconds since 1970; constant in a statement, so that indexes serve it. */
+const now = sql<number>`(extract(epoch from statement_timestamp()) * 1000)::bigint`
 const openColumns = sql`app_id, user_id, device_sn, node_id, lease, session_id, is_reader, since, changed_at`
 const restored = sql`set node_id = excluded.node_id, lease = excluded.lease, session_id = excluded.session_id,
   is_reader = excluded.is_reader, changed_at = excluded.changed_at, closed_at = null`
@@ -189,6 +189,45 @@ export class SessionStore {
       where ${start} and device_sn is not null and closed_at is null
       order by app_id, user_id, session_id limit ${limit}::bigint`.execute(db)
     return rows.map(toDeviceSession)
+  }
+
+  /** The time by the clock of the database. */
+  async now(db: Queryable): Promise<number> {
+    const { rows } = await sql<{ now: number }>`select ${now} as now`.execute(db)
+    return rows[0]?.now ?? 0
+  }
+
+  /** Lists the nodes with a valid lease. */
+  async liveNodes(db: Queryable): Promise<readonly SessionNode[]> {
+    const { rows } = await sql<{ node_id: string; lease: number }>`
+      select node_id, lease from nodes where ended_at is null`.execute(db)
+    return rows.map((row) => ({ id: row.node_id, lease: row.lease }))
+  }
+
+  /**
+   * Closes sessions of a node whose lease is over; they ended with its last heartbeat, where that is known.
+   * @returns how many
+   */
+  async closeEnded(tx: StatementTx, node: SessionNode, limit: number): Promise<number> {
+    const { numAffectedRows = 0n } = await sql`
+      update sessions set changed_at = ${now}, closed_at = coalesce((
+        select heartbeat_at from nodes where node_id = ${node.id} and lease = ${node.lease}::bigint
+      ), ${now})
+      where (app_id, user_id, session_id) in (
+        select app_id, user_id, session_id from sessions
+        where node_id = ${node.id} and lease = ${node.lease}::bigint and closed_at is null
+        limit ${limit}::bigint) and closed_at is null`.execute(tx)
+    return Number(numAffectedRows)
+  }
+
+  /** Lists the leases that have open sessions although they are over. */
+  async listEnded(db: Queryable): Promise<readonly SessionNode[]> {
+    const { rows } = await sql<{ node_id: string; lease: number }>`
+      select distinct node_id, lease from sessions t where closed_at is null and not exists (
+        select 1 from nodes n where n.node_id = t.node_id and n.lease = t.lease and n.ended_at is null)`.execute(
+      db,
+    )
+    return rows.map((row) => ({ id: row.node_id, lease: row.lease }))
   }
 
   /** Deletes sessions that closed longer ago than a time. @returns how many */

@@ -59,6 +59,8 @@ export function closeOfRefusal({ errorName, entry }: AppError): CloseName {
       return 'tooManyRequests'
     case 'session_limit_reached':
       return 'connectionLimit'
+    case 'storage_failed':
+      return 'serverError'
     default:
       if (entry.retryable) return 'overloaded'
       return entry.http >= 500 ? 'serverError' : 'badFrame'

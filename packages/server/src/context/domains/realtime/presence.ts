@@ -5,8 +5,16 @@ import { isDatabaseFailure } from '../../database/database-log.js'
 import type { Domain } from '../../domain.js'
 import type { Infrastructure } from '../../infrastructure.js'
 
-export function createPresence({ database, stores, sessions, delivery, log }: Infrastructure) {
+export function createPresence({
+  database,
+  stores,
+  directory,
+  sessions,
+  delivery,
+  log,
+}: Infrastructure) {
   const presence = new PresenceService({
+    directory,
     sessions,
     rules: new ContactPresenceRules({ database, store: stores.contacts }),
     transient: delivery,

@@ -2,13 +2,15 @@ import type { ServerConfig } from '../../../config/config.js'
 import { DeviceConnections } from '../../../domain/devices/device-connections.js'
 import type { DeviceService } from '../../../domain/devices/device-service.js'
 import type { TokenService } from '../../../domain/login/token-service.js'
+import { sessionPurge } from '../../../domain/sessions/session-purge.js'
 import { SessionService } from '../../../domain/sessions/session-service.js'
 import { callsInProgress, maxFrameBytes } from '../../../gateway/limits.js'
+import { minuteMs } from '../../../lib/clock.js'
 import type { Domain } from '../../domain.js'
 import type { Infrastructure } from '../../infrastructure.js'
 
 export function createSessions(
-  { database, stores, epoch, sessions, delivery, ids, clock }: Infrastructure,
+  { database, stores, epoch, sessions, admission, delivery, clock }: Infrastructure,
   {
     config,
     devices,
@@ -19,7 +21,7 @@ export function createSessions(
     readonly tokens: TokenService
   },
 ) {
-  const { userSessions, pingMs } = config.gateway
+  const { pingMs } = config.gateway
   const connections = new DeviceConnections({
     database,
     store: stores.devices,
@@ -31,13 +33,20 @@ export function createSessions(
     devices: connections,
     tokens,
     sessions,
+    admission,
     delivery,
-    ids,
     clock,
-    sessionsPerUser: userSessions,
     epoch,
   })
   const { transactionTtlMs } = config.messages
   const sessionLimits = { pingMs, maxFrameBytes, callsInProgress, transactionTtlMs }
-  return { services: { sessionService, sessionLimits } } satisfies Domain
+  const run = sessionPurge({ database, store: stores.sessions })
+  return {
+    services: { sessionService, sessionLimits },
+    // The embedded database has no rows of sessions.
+    maintenanceTasks:
+      database.dialect.name === 'postgres'
+        ? [{ name: 'closed sessions', intervalMs: minuteMs, run }]
+        : [],
+  } satisfies Domain
 }

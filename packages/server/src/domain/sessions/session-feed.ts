@@ -1,0 +1,158 @@
+import { setImmediate } from 'node:timers/promises'
+import type { Database } from '../../db/database.js'
+import { chunksOf } from '../../lib/chunks.js'
+import type { SharedDirectory } from '../../sessions/shared-directory.js'
+import type { DeviceSessionRow, SessionKey, SessionNode } from './session-model.js'
+import type { SessionRepair } from './session-repair.js'
+import type { SessionStore } from './session-store.js'
+
+interface SessionFeedOptions {
+  readonly database: Database
+  readonly store: Pick<
+    SessionStore,
+    'changedSince' | 'closeAll' | 'closeEnded' | 'liveNodes' | 'now' | 'page'
+  >
+  readonly node: SessionNode
+  readonly directory: Pick<SharedDirectory, 'apply' | 'holders' | 'keepOnly'>
+  readonly repair: Pick<SessionRepair, 'run'>
+  failed(error: unknown): void
+}
+
+const intervalMs = 1_000
+/** A row is committed within this time after its statement began. */
+const commitMs = 6_000
+/** Closed rows stay longer than this and {@link commitMs} together; see {@link closedKeptMs}. */
+const longestGapMs = 20_000
+/** The time for which closed rows stay, so that every node reads them. */
+export const closedKeptMs = 30_000
+const repairMs = 60_000
+const pageSize = 5_000
+const rowsPerTurn = 500
+/** Rows of a dead node that one statement closes. */
+export const closedAtOnce = 2_000
+
+/**
+ * Follows the table of sessions, once a second. A change is read for several seconds, so that one
+ * whose commit is late is not missed. While the database is away nothing changes.
+ */
+export class SessionFeed {
+  #timer: NodeJS.Timeout | undefined
+  #running: Promise<void> = Promise.resolve()
+  #isStopped = false
+  /** The time of the database at the last read. */
+  #since = 0
+  /** When that read began, as performance.now(). */
+  #readAt = Number.NEGATIVE_INFINITY
+  #repairedAt = performance.now()
+  #needsRepair = true
+
+  constructor(private readonly options: SessionFeedOptions) {}
+
+  /** The seconds since the last read of the table began. */
+  get ageSeconds(): number {
+    return (performance.now() - this.#readAt) / 1_000
+  }
+
+  /** The rows of this node are compared with its sessions at the next read. */
+  repairSoon(): void {
+    this.#needsRepair = true
+  }
+
+  /** Reads the whole table, and follows it from then on. */
+  async start(): Promise<void> {
+    await this.#run()
+  }
+
+  /** Closes the rows of this node, whose sessions have ended. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    clearTimeout(this.#timer)
+    await this.#running
+    const { database, store, node } = this.options
+    await database.statement((tx) => store.closeAll(tx, node)).catch(() => {})
+  }
+
+  async #run(): Promise<void> {
+    this.#running = this.#follow()
+    await this.#running
+    if (!this.#isStopped) this.#timer = setTimeout(() => void this.#run(), intervalMs)
+  }
+
+  async #follow(): Promise<void> {
+    try {
+      if (performance.now() - this.#readAt > longestGapMs) await this.#readAll()
+      await this.#readChanges()
+      await this.#closeEnded()
+      if (!this.#needsRepair && performance.now() - this.#repairedAt < repairMs) return
+      this.#needsRepair = false
+      await this.options.repair.run()
+      this.#repairedAt = performance.now()
+    } catch (error) {
+      this.#needsRepair = true
+      this.options.failed(error)
+    }
+  }
+
+  async #readAll(): Promise<void> {
+    const { database, store, directory } = this.options
+    const startedAt = performance.now()
+    const since = await database.read((db) => store.now(db))
+    const all: DeviceSessionRow[] = []
+    for (let after: SessionKey | null = null; ; after = all.at(-1) ?? null) {
+      const start: SessionKey | null = after
+      const page = await database.read((db) => store.page(db, start, pageSize))
+      all.push(...page)
+      await this.#apply(page)
+      if (page.length < pageSize) break
+    }
+    directory.keepOnly(all)
+    this.#since = since
+    this.#readAt = startedAt
+  }
+
+  async #readChanges(): Promise<void> {
+    const { database, store } = this.options
+    const startedAt = performance.now()
+    const { now, rows } = await database.read((db) =>
+      store.changedSince(db, this.#since - commitMs),
+    )
+    await this.#apply(rows)
+    this.#since = now
+    this.#readAt = startedAt
+  }
+
+  async #apply(rows: readonly DeviceSessionRow[]): Promise<void> {
+    for (const [turn, some] of chunksOf(rows, rowsPerTurn).entries()) {
+      if (turn > 0) await setImmediate()
+      for (const row of some) this.options.directory.apply(row)
+    }
+  }
+
+  /** Closes the sessions of nodes that are dead, have left or have a new lease. */
+  async #closeEnded(): Promise<void> {
+    const { database, store, directory } = this.options
+    if (directory.holders.length === 0) return
+    const live = await database.read((db) => store.liveNodes(db))
+    const ended = directory.holders.filter(
+      ({ nodeId, lease }) => !live.some((each) => each.id === nodeId && each.lease === lease),
+    )
+    for (const { nodeId, lease } of ended)
+      await closeSessionsOf({ database, store, node: { id: nodeId, lease } })
+    if (ended.length > 0) await this.#readChanges()
+  }
+}
+
+/** Closes all sessions of a lease that is over. */
+export async function closeSessionsOf({
+  database,
+  store,
+  node,
+}: {
+  readonly database: Database
+  readonly store: Pick<SessionStore, 'closeEnded'>
+  readonly node: SessionNode
+}): Promise<void> {
+  let closed = closedAtOnce
+  while (closed === closedAtOnce)
+    closed = await database.statement((tx) => store.closeEnded(tx, node, closedAtOnce))
+}
