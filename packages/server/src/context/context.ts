@@ -24,7 +24,9 @@ import { EventLoopBudget } from '../lib/concurrency/event-loop-budget.js'
 import { lockFolder, lockNewFolder } from '../lib/concurrency/folder-lock.js'
 import { IdGenerator } from '../lib/ids/ids.js'
 import { Lifecycle } from '../lib/lifecycle.js'
+import { DividedRateLimiter } from '../lib/limits/divided-rate-limiter.js'
 import { RateLimiter } from '../lib/limits/rate-limiter.js'
+import type { BucketRate } from '../lib/limits/token-bucket.js'
 import type { Logger } from '../observability/log.js'
 import { Metrics } from '../observability/metrics.js'
 import { Outbox } from '../outbox/outbox.js'
@@ -294,7 +296,7 @@ function buildContext(
   const { apps } = services.apps
   const { fileCredentials, fileTicketReader } = services.files
   const { loginQueues, operatorGuard, tokens } = services.login
-  const limits = config.rateLimit.enabled ? callLimits(config.rateLimit) : noCallLimits
+  const limits = config.rateLimit.enabled ? callLimits(config, node) : noCallLimits
   const executor = new Executor({
     handlers: createHandlers(services),
     authenticator: {
@@ -329,14 +331,20 @@ function buildContext(
   }
 }
 
-function callLimits(rates: ServerConfig['rateLimit']): CallLimits {
-  const { address, user, userCalls, userFiles, app } = rates
+function callLimits({ rateLimit, storage }: ServerConfig, node: RunningNode): CallLimits {
+  const { address, user, userCalls, userFiles, app } = rateLimit
   return new CallLimits({
     addresses: new RateLimiter(address),
     newAdminTokens: new RateLimiter(address),
     users: new UserAllowances({ rate: user, calls: userCalls, fileRate: userFiles }),
-    apps: new RateLimiter(app),
+    apps: storage.kind === 'sqlite' ? new RateLimiter(app) : dividedLimiter(app, node),
   })
+}
+
+function dividedLimiter(rate: BucketRate, { figures }: RunningNode): DividedRateLimiter {
+  const limiter = new DividedRateLimiter(rate)
+  figures.add('apps', limiter)
+  return limiter
 }
 
 function callObserver(log: Logger, metrics: Metrics): CallObserver {

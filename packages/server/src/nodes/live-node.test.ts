@@ -25,7 +25,6 @@ describe('LiveNode', () => {
     node = new LiveNode({
       id: 'a',
       facts,
-      figures: () => ({}),
       renewId: () => 'b',
       now: () => time,
       clock: { now: () => time + wallAheadMs },
@@ -40,6 +39,7 @@ describe('LiveNode', () => {
           if (row?.id !== nodeId || row.lease !== lease) return null
           return { now: time, isDraining: row.drain }
         },
+        listFigures: async () => [],
         leaseOf: async () => row?.lease ?? null,
         async endSilent() {
           events.push('looked for silent nodes')

@@ -1,5 +1,6 @@
 import type { Clock } from '../lib/clock.js'
 import type { RunningNode } from './node.js'
+import { NodeFigures } from './node-figures.js'
 import type { NodeFacts, NodeLease, NodeStore } from './node-store.js'
 
 export interface NodeObserver {
@@ -14,9 +15,11 @@ export interface NodeObserver {
 
 interface LiveNodeOptions {
   readonly id: string
-  readonly store: Pick<NodeStore, 'take' | 'renew' | 'leaseOf' | 'endSilent' | 'leave'>
+  readonly store: Pick<
+    NodeStore,
+    'take' | 'renew' | 'listFigures' | 'leaseOf' | 'endSilent' | 'leave'
+  >
   readonly facts: NodeFacts
-  readonly figures: () => Readonly<Record<string, unknown>>
   /** Gives the data folder a new ID. */
   readonly renewId: () => string
   readonly clock: Clock
@@ -43,6 +46,7 @@ const degradedDifferenceMs = 5_000
  */
 export class LiveNode implements RunningNode {
   readonly #listeners = new Set<() => void>()
+  readonly figures = new NodeFigures()
   readonly #now: () => number
   #id: string
   #lease = 0
@@ -136,10 +140,10 @@ export class LiveNode implements RunningNode {
   }
 
   async #beat(): Promise<void> {
-    const { store, figures } = this.options
+    const { store } = this.options
     const startedAt = this.#now()
     const clockAt = this.options.clock.now()
-    const heartbeat = await store.renew(this.#own, figures())
+    const heartbeat = await store.renew(this.#own, this.figures.own())
     if (heartbeat === null) return this.#replaceLease()
     const endedAt = this.#now()
     // Measured to the end: the database may have stopped during the statement.
@@ -150,6 +154,7 @@ export class LiveNode implements RunningNode {
     this.#isDraining = heartbeat.isDraining
     if (endedAt - startedAt < toldDifferenceMs)
       this.#compareClocks((clockAt + this.options.clock.now()) / 2 - heartbeat.now)
+    this.figures.received(await store.listFigures(this.#own))
   }
 
   #compareClocks(aheadMs: number): void {

@@ -84,6 +84,19 @@ export class NodeStore {
     return row === undefined ? null : { now: Number(row.now), isDraining: row.drain === 1 }
   }
 
+  /** Lists what the other nodes with a lease told with their last heartbeats. */
+  async listFigures({ nodeId }: NodeLease): Promise<readonly Readonly<Record<string, unknown>>[]> {
+    const rows = await this.database.read((db) =>
+      db
+        .selectFrom('nodes')
+        .select('figures')
+        .where('node_id', '<>', nodeId)
+        .where('ended_at', 'is', null)
+        .execute(),
+    )
+    return rows.map(({ figures }) => JSON.parse(figures))
+  }
+
   /** Returns the number of the lease that the node has now; null for none that is valid. */
   async leaseOf(nodeId: string): Promise<number | null> {
     const row = await this.database.read((db) =>

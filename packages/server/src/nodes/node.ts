@@ -1,3 +1,5 @@
+import { NodeFigures } from './node-figures.js'
+
 /** This process among those that share the database. */
 export interface ThisNode {
   /**
@@ -19,6 +21,8 @@ export interface ThisNode {
 
 /** A node with its life. */
 export interface RunningNode extends ThisNode {
+  /** The figures that it exchanges with the other nodes. */
+  readonly figures: NodeFigures
   /** Takes the first lease. */
   start(): Promise<void>
   /** Leaves: the other nodes need not wait for the end of the lease. */
@@ -33,6 +37,7 @@ export function soleNode(id: string): RunningNode {
     isLive: true,
     isDraining: false,
     degraded: [],
+    figures: new NodeFigures(),
     onNewLease: () => () => {},
     start: async () => {},
     stop: async () => {},

@@ -35,7 +35,6 @@ export function createNode({ config, database, clock, log }: CreateNodeOptions):
       pool: storage.maxConnections,
       settings: {},
     },
-    figures: () => ({}),
     renewId: () => renewNodeId(dataDir),
     clock,
     observer: nodeObserver(log),
