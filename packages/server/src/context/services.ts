@@ -64,6 +64,7 @@ export function createDomains(
     config,
     devices: deviceService,
     fileCredentials,
+    secretKeys,
   })
   const { tokens } = parts
   const accounts = createAccounts(infrastructure, parts)

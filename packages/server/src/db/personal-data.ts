@@ -688,6 +688,12 @@ export const personalData = {
     changed_at: session.delete,
     closed_at: session.delete,
   },
+  failed_logins: {
+    key_hash: never.keep('A hash, for some minutes after the last failure.'),
+    node_id: never.none,
+    failures: never.keep('Of a hash.'),
+    failed_at: never.keep('Of a hash.'),
+  },
   nodes: {
     node_id: never.none,
     lease: never.none,

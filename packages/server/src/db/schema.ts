@@ -77,6 +77,7 @@ export interface Schema {
   leases: LeasesTable
   sessions: TableOf<typeof sessionsTable>
   nodes: TableOf<typeof nodesTable>
+  failed_logins: TableOf<typeof failedLoginsTable>
 }
 
 export const appsTable = {
@@ -957,6 +958,17 @@ export const nodesTable = {
   figures: text,
   /** JSON: the settings that must be equal on all nodes, by name. */
   settings: text,
+}
+
+/** Failed logins, as nodes tell them one another; rows of some minutes. */
+export const failedLoginsTable = {
+  /** HMAC of a user and network, or of a network. */
+  key_hash: text,
+  /** The node on which they failed. */
+  node_id: text,
+  failures: integer,
+  /** The last one. */
+  failed_at: bigint,
 }
 
 /** The endpoints that events of an app are sent to. */

@@ -67,6 +67,7 @@ const tableWriters: Readonly<Record<keyof Schema, string>> = {
   leases: 'jobs/lease',
   sessions: 'domain/sessions/session',
   nodes: 'nodes/node',
+  failed_logins: 'domain/login/failure',
 }
 
 const sources = fileURLToPath(new URL('..', import.meta.url))

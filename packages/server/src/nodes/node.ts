@@ -13,6 +13,8 @@ export interface ThisNode {
   readonly isLive: boolean
   /** Whether it is to finish its work and to leave. */
   readonly isDraining: boolean
+  /** The figures that it exchanges with the other nodes. */
+  readonly figures: NodeFigures
   /** Words for /readyz, such as 'clock'. */
   readonly degraded: readonly string[]
   /** Calls the listener after each new lease number except the first one. @returns a function that ends it */
@@ -21,8 +23,6 @@ export interface ThisNode {
 
 /** A node with its life. */
 export interface RunningNode extends ThisNode {
-  /** The figures that it exchanges with the other nodes. */
-  readonly figures: NodeFigures
   /** Takes the first lease. */
   start(): Promise<void>
   /** Leaves: the other nodes need not wait for the end of the lease. */

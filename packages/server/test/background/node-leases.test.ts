@@ -37,7 +37,6 @@ describe.each(postgres)('leases of nodes', (backend) => {
       id,
       store,
       facts,
-      figures: () => ({ sends: 1 }),
       renewId: () => `${id}2`,
       now: () => performance.now() + passedMs,
       clock: { now: () => Date.now() + 8_000 },
@@ -48,6 +47,7 @@ describe.each(postgres)('leases of nodes', (backend) => {
         failed: (error) => told.push(`${error}`),
       },
     })
+    node.figures.add('sends', { own: () => 1 })
     const beat = async (times: number) => {
       for (let time = 0; time < times; time++) {
         passedMs += 5_000

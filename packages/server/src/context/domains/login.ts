@@ -2,6 +2,7 @@ import type { ServerConfig } from '../../config/config.js'
 import type { AppService } from '../../domain/apps/app-service.js'
 import type { DeviceService } from '../../domain/devices/device-service.js'
 import type { FileCredentialService } from '../../domain/files/credentials/file-credential-service.js'
+import { FailureStore } from '../../domain/login/failure-store.js'
 import { LoginGuard } from '../../domain/login/login-guard.js'
 import { LoginOrigins } from '../../domain/login/login-origins.js'
 import { LoginQueue } from '../../domain/login/login-queue.js'
@@ -9,15 +10,19 @@ import { LoginService } from '../../domain/login/login-service.js'
 import { OperatorGuard } from '../../domain/login/operator-guard.js'
 import { PasswordHasher, parallelHashes } from '../../domain/login/password-hasher.js'
 import { PasswordService } from '../../domain/login/password-service.js'
+import { SharedFailures } from '../../domain/login/shared-failures.js'
 import { TokenService } from '../../domain/login/token-service.js'
 import type { AccountService } from '../../domain/users/account-service.js'
 import { minuteMs } from '../../lib/clock.js'
+import type { SecretKeys } from '../../lib/secrets/secret-keys.js'
 import type { Domain } from '../domain.js'
 import type { Infrastructure } from '../infrastructure.js'
 
 /** The parts of logins that accounts need. */
 export interface LoginParts {
   readonly guard: LoginGuard
+  /** The failed logins of all nodes; null with the embedded database, which has one node. */
+  readonly failures: SharedFailures | null
   readonly hasher: PasswordHasher
   /** All queues of logins, for their metrics. */
   readonly queues: readonly LoginQueue[]
@@ -34,21 +39,40 @@ export interface LoginParts {
   readonly tokens: TokenService
 }
 
+function createFailures(
+  { database, node, clock }: Infrastructure,
+  { forgetMs }: ServerConfig['logins'],
+  secretKeys: SecretKeys,
+): SharedFailures | null {
+  if (database.dialect.name === 'sqlite') return null
+  const failures = new SharedFailures({
+    store: new FailureStore(database, clock),
+    keys: secretKeys.for('failed logins'),
+    ...{ node, clock, forgetMs },
+  })
+  // Read with each heartbeat.
+  node.figures.add('logins', { own: () => null, received: () => void failures.read() })
+  return failures
+}
+
 /** More transactions would only wait for each other in the database, in no fair order. */
 const parallelTransactions = 4
 
 export function createLoginParts(
-  { database, caches, stores, clock }: Infrastructure,
+  infrastructure: Infrastructure,
   {
     config,
     devices,
     fileCredentials,
+    secretKeys,
   }: {
     readonly config: Pick<ServerConfig, 'accounts' | 'logins' | 'rateLimit'>
     readonly devices: DeviceService
     readonly fileCredentials: FileCredentialService
+    readonly secretKeys: SecretKeys
   },
 ): LoginParts {
+  const { database, caches, stores, clock } = infrastructure
   const { maxWaitingPasswords, maxWaitingPasswordsOfApp } = config.logins
   const isBounded = config.rateLimit.enabled
   const bounds = {
@@ -60,7 +84,8 @@ export function createLoginParts(
   const changing = new LoginQueue({ parallel: parallelTransactions, ...bounds })
   const hashingLarge = new LoginQueue({ parallel: 1, ...bounds })
   const hasher = new PasswordHasher(hashing, hashingLarge)
-  const guard = new LoginGuard({ clock, ...config.logins })
+  const failures = createFailures(infrastructure, config.logins, secretKeys)
+  const guard = new LoginGuard({ clock, ...config.logins, sharing: failures })
   const tokens = new TokenService({
     database,
     store: stores.tokens,
@@ -72,6 +97,7 @@ export function createLoginParts(
   })
   return {
     guard,
+    failures,
     hasher,
     queues: [hashing, hashingLarge, storing, changing],
     storing,
@@ -87,7 +113,7 @@ export function createLogin(
     accounts,
     apps,
     devices,
-    parts: { guard, hasher, queues: loginQueues, storing, changing, tokens },
+    parts: { guard, failures, hasher, queues: loginQueues, storing, changing, tokens },
   }: {
     readonly config: Pick<ServerConfig, 'accounts' | 'logins'>
     readonly accounts: AccountService
@@ -120,11 +146,16 @@ export function createLogin(
     tokenLifeMs: config.accounts.userTokenTtlMs,
   })
   const operatorGuard = new OperatorGuard({
-    guard: new LoginGuard({ clock, ...config.logins }),
+    guard: new LoginGuard({ clock, ...config.logins, sharing: null }),
     isOperatorToken: (token) => apps.isOperatorToken(token),
   })
   return {
     services: { loginQueues, logins, operatorGuard, passwords, tokens },
-    maintenanceTasks: [{ name: 'expired tokens', intervalMs: minuteMs, run: () => tokens.purge() }],
+    maintenanceTasks: [
+      { name: 'expired tokens', intervalMs: minuteMs, run: () => tokens.purge() },
+      ...(failures === null
+        ? []
+        : [{ name: 'failed logins', intervalMs: minuteMs, run: () => failures.purge() }]),
+    ],
   } satisfies Domain
 }

@@ -678,10 +678,17 @@ const clusteredTables = {
     pool integer not null,
     figures text not null,
     settings text not null`,
+  failed_logins: `
+    key_hash text not null,
+    node_id text not null,
+    failures integer not null,
+    failed_at bigint not null,
+    primary key (key_hash, node_id)`,
 }
 
 const indexes = [
   'create unique index nodes_lease on nodes (lease)',
+  'create index failed_logins_time on failed_logins (failed_at)',
   'create unique index users_username on users (app_id, username_key)',
   'create unique index users_mobile_key on users (app_id, mobile_key)',
   'create unique index users_email on users (app_id, email_key)',

@@ -14,6 +14,7 @@ beforeEach(() => {
     addressFailures: 20,
     maxWaitMs: 60_000,
     forgetMs: 15 * minuteMs,
+    sharing: null,
   })
 })
 

@@ -15,8 +15,17 @@ interface LoginGuardOptions {
   readonly maxWaitMs: number
   /** Failures are forgotten after this time without another. */
   readonly forgetMs: number
+  /** Adds the failures of other nodes; null: there are none. */
+  readonly sharing: FailureSharing | null
   /** Replaces the random choice among networks that wait for a turn. */
   readonly pick?: (count: number) => number
+}
+
+/** Tells failures to the other nodes, and gets theirs. */
+export interface FailureSharing {
+  /** The form in which a key is stored, which names neither users nor networks. */
+  hashOf(kind: string, key: string): string
+  add(limiter: FailureLimiter): void
 }
 
 /** An attempt to log in with a password. */
@@ -60,7 +69,7 @@ const maxWaiting = 64
  * Slows down callers that guess passwords (rule D2): by pair of user and network, and by network
  * over all users, but never the user as a whole. A known device, network or session of the user
  * waits for its own failures only. Networks that are new to a user take turns when many try the
- * user. The counts are bounded and live in this process; each node counts separately.
+ * user, on each node. The counts are bounded; nodes add those of the others.
  *
  * {@link verify} does all that a check of a password needs. A caller of `check`, `failed` and
  * `succeeded` must see to it that simultaneous attempts do not all pass the check.
@@ -73,9 +82,16 @@ export class LoginGuard {
   readonly #pairChecks: KeyedSlots
   readonly #networkChecks: KeyedSlots
 
-  constructor({ clock, userFailures, addressFailures, pick, ...waits }: LoginGuardOptions) {
-    this.#pairs = new FailureLimiter({ clock, limit: userFailures, ...waits })
-    this.#networks = new FailureLimiter({ clock, limit: addressFailures, ...waits, isShared: true })
+  constructor(options: LoginGuardOptions) {
+    const { clock, userFailures, addressFailures, pick, sharing, ...waits } = options
+    const keyOf = (kind: string) =>
+      sharing === null ? {} : { keyOf: (key: string) => sharing.hashOf(kind, key) }
+    this.#pairs = new FailureLimiter({ clock, limit: userFailures, ...waits, ...keyOf('pair') })
+    this.#networks = new FailureLimiter({
+      ...{ clock, limit: addressFailures, ...waits, isShared: true },
+      ...keyOf('network'),
+    })
+    for (const limiter of [this.#pairs, this.#networks]) sharing?.add(limiter)
     const turns = () => new NewNetworkLimiter({ clock, ...(pick && { pick }) })
     this.#turns = { clean: turns(), failed: turns() }
     this.#pairChecks = checksOf(this.#pairs)

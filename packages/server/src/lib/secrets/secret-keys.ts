@@ -4,7 +4,12 @@ import { hkdfSync } from 'node:crypto'
  * The purposes of keys. Each purpose has separate keys, so that a text made for one is not valid
  * for another.
  */
-export type KeyPurpose = 'stored secrets' | 'group QR texts' | 'file credentials' | 'file tickets'
+export type KeyPurpose =
+  | 'stored secrets'
+  | 'group QR texts'
+  | 'file credentials'
+  | 'file tickets'
+  | 'failed logins'
 
 /** The keys of one purpose; they change when the secret key is rotated. */
 export interface PurposeKeys {
