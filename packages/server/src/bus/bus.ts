@@ -1,4 +1,5 @@
 import type { Int64 } from '@hermod/protocol'
+import type { AnswerMessage, QuestionMessage } from '../nodes/questions.js'
 
 /** Messages between the nodes of a service and between the parts of one node, by topic. */
 export interface BusMessages {
@@ -15,6 +16,9 @@ export interface BusMessages {
     readonly userId: Int64
     readonly sessionId: number
   }
+  /** Questions of one node to another one. */
+  'node.question': QuestionMessage
+  'node.answer': AnswerMessage
 }
 
 /** The topic of a message. */

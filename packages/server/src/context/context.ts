@@ -35,10 +35,10 @@ import { CallLimits, noCallLimits } from '../pipeline/call-limits.js'
 import { type CallObserver, Executor } from '../pipeline/executor.js'
 import type { RunningNode } from '../nodes/node.js'
 import type { CoreChannel } from '../push/core-channel.js'
-import { SessionChannel } from '../push/session-channel.js'
 import { SessionRegistry } from '../sessions/registry.js'
 import { openBlobStore } from './adapters/blob-store.js'
 import { createDelivery } from './adapters/delivery.js'
+import { createCoreChannel } from './adapters/core-channel.js'
 import { IdClock } from './adapters/id-clock.js'
 import { createMedia, type Media } from './adapters/media.js'
 import { createNode } from './adapters/node.js'
@@ -288,7 +288,7 @@ function buildContext(
       providers,
       blobs,
       media,
-      core: core ?? new SessionChannel({ sessions, transient: delivery }),
+      core: core ?? createCoreChannel({ bus, node, directory, sessions, delivery, metrics }),
       appended,
     },
   )

@@ -13,6 +13,7 @@ export interface SessionFigures {
 export class SessionMetrics {
   readonly #dropped: Counter
   readonly #repaired: Counter<'change'>
+  readonly #questions: Counter<'outcome'>
 
   constructor(private readonly registry: MetricRegistry) {
     this.#dropped = registry.counter(
@@ -24,6 +25,11 @@ export class SessionMetrics {
       'Rows of sessions that a repair wrote again or closed.',
       ['change'],
     )
+    this.#questions = registry.counter(
+      'hermod_node_questions_total',
+      'Questions to other nodes about their sessions, and those of them without an answer within a second.',
+      ['outcome'],
+    )
   }
 
   dropped(): void {
@@ -33,6 +39,14 @@ export class SessionMetrics {
   repaired({ restored, closed }: { readonly restored: number; readonly closed: number }): void {
     this.#repaired.inc({ change: 'restored' }, restored)
     this.#repaired.inc({ change: 'closed' }, closed)
+  }
+
+  asked(questions: number): void {
+    this.#questions.inc({ outcome: 'asked' }, questions)
+  }
+
+  unanswered(questions: number): void {
+    this.#questions.inc({ outcome: 'unanswered' }, questions)
   }
 
   /** @param read returns what is known now */

@@ -22,19 +22,20 @@ export interface CoreChannel {
   connected(appId: string, userIds: readonly Int64[]): Promise<readonly ConnectedDevice[]>
   /**
    * Pings the devices of the users that are connected now, in order to see with {@link answered}
-   * whether they still are.
+   * whether they still are. A device whose node does not answer is left out.
    */
   probe(appId: string, userIds: readonly Int64[]): Promise<readonly ProbedDevice[]>
   /**
    * Tests whether anything came from the session since it was pinged. False too when it has closed,
-   * or the service was restarted.
+   * when its node does not answer, or was restarted.
    */
   answered(appId: string, probed: ProbedDevice): Promise<boolean>
   /** Lists users with a connected device, by ID, above `after`. */
   listUsers(appId: string, after: Int64, limit: number): Promise<readonly Int64[]>
   /**
    * @param badge number to show; null leaves the badge as it is
-   * @returns whether the device received the notification; false: it is no longer connected
+   * @returns whether the notification was written to the device; false: it is no longer connected,
+   *   or its node does not answer
    */
   deliver(
     appId: string,

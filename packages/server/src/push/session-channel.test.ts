@@ -2,8 +2,11 @@ import type { TransientEvent } from '@hermod/protocol/events'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { SessionRegistry } from '../sessions/registry.js'
 import type { Session } from '../sessions/session.js'
+import { SharedDirectory } from '../sessions/shared-directory.js'
+import type { ProbedDevice } from './core-channel.js'
 import type { PushNotification } from './notification.js'
 import { SessionChannel } from './session-channel.js'
+import { SessionAnswers, type SessionQuestion } from './session-questions.js'
 
 const appId = 'shop'
 const notification = {
@@ -37,19 +40,17 @@ function open(userId: number, deviceSn: number | null, id = nextId++) {
   return session
 }
 
+function sendTo(session: Session, event: TransientEvent): boolean {
+  if (session.link.isBehind) return false
+  sent.push({ session, event })
+  return true
+}
+
 beforeEach(() => {
   registry = new SessionRegistry()
   sent = []
-  channel = new SessionChannel({
-    sessions: registry,
-    transient: {
-      toSession(session, event) {
-        if (session.link.isBehind) return false
-        sent.push({ session, event })
-        return true
-      },
-    },
-  })
+  const answers = new SessionAnswers({ sessions: registry, transient: { toSession: sendTo } })
+  channel = new SessionChannel({ directory: registry, answers, ask: async () => null })
 })
 
 describe('the own channel', () => {
@@ -126,5 +127,58 @@ describe('a device that was pinged', () => {
     expect(await channel.answered(appId, probed)).toBe(false)
     open(5, 1).link.heardAt = performance.now() + 1
     expect(await channel.answered(appId, probed)).toBe(false)
+  })
+})
+
+describe('a device on another node', () => {
+  let elsewhere: SessionRegistry
+  let isCut: boolean
+
+  beforeEach(() => {
+    elsewhere = new SessionRegistry()
+    isCut = false
+    const other = new SessionAnswers({ sessions: elsewhere, transient: { toSession: sendTo } })
+    const directory = new SharedDirectory({ registry, node: { id: 'here' } })
+    channel = new SessionChannel({
+      directory,
+      answers: new SessionAnswers({ sessions: registry, transient: { toSession: sendTo } }),
+      ask: async (nodeId, { about, text }) =>
+        isCut || nodeId !== 'there' ? null : other.answer(about as SessionQuestion, text),
+    })
+    const session = open(5, 1)
+    registry.remove(session)
+    elsewhere.add(session)
+    const place = { nodeId: 'there', lease: 1, closedForMs: null }
+    directory.apply({ appId, userId: 5, deviceSn: 1, id: session.id, ...place })
+  })
+
+  const remote = () => elsewhere.ofDevice(appId, 5, 1) as ReturnType<typeof open>
+
+  it('is pinged and handed notifications by its node', async () => {
+    open(5, 2)
+    const probed = await channel.probe(appId, [5])
+    expect(probed.map(({ deviceSn }) => deviceSn)).toEqual([2, 1])
+    const [, away] = probed as [ProbedDevice, ProbedDevice]
+    expect(remote().link.pings).toBe(1)
+    expect(await channel.answered(appId, away)).toBe(false)
+    remote().link.heardAt = performance.now() + 1
+    expect(await channel.answered(appId, away)).toBe(true)
+    expect(await channel.deliver(appId, away, notification, 3)).toBe(true)
+    expect(sent).toMatchObject([
+      { session: { deviceSn: 1 }, event: { data: { task_id: 77, badge: 3, ext: { a: 1 } } } },
+    ])
+  })
+
+  it('counts as away when its node does not answer, or has it no more', async () => {
+    const [probed] = (await channel.probe(appId, [5])) as [ProbedDevice]
+    remote().link.heardAt = performance.now() + 1
+    isCut = true
+    expect(await channel.probe(appId, [5])).toEqual([])
+    expect(await channel.answered(appId, probed)).toBe(false)
+    expect(await channel.deliver(appId, probed, notification, null)).toBe(false)
+    isCut = false
+    elsewhere.remove(remote())
+    expect(await channel.answered(appId, probed)).toBe(false)
+    expect(await channel.deliver(appId, probed, notification, null)).toBe(false)
   })
 })

@@ -1,50 +1,63 @@
 import type { Int64 } from '@hermod/protocol'
-import type { TransientDelivery } from '../delivery/transient-delivery.js'
 import { compare } from '../lib/compare.js'
-import { type DeviceSession, hasDevice, type SessionRegistry } from '../sessions/registry.js'
+import { stringifyJson } from '../lib/json.js'
+import type { NodeAnswer, NodeQuestion } from '../nodes/questions.js'
+import type { ConnectedDevice as KnownDevice, SessionDirectory } from '../sessions/directory.js'
 import type { ConnectedDevice, CoreChannel, ProbedDevice } from './core-channel.js'
 import type { PushNotification } from './notification.js'
+import type { PushEvent, SessionAnswers, SessionQuestion } from './session-questions.js'
 
 interface SessionChannelOptions {
-  readonly sessions: Pick<SessionRegistry, 'isOnline' | 'ofDevice' | 'ofUser' | 'users'>
-  readonly transient: Pick<TransientDelivery, 'toSession'>
+  readonly directory: Pick<SessionDirectory, 'devicesOf' | 'onlineUsers'>
+  /** For the sessions of this node. */
+  readonly answers: Pick<SessionAnswers, 'deliver' | 'heard' | 'ping'>
+  /** Asks another node. @returns null when no answer comes */
+  ask(nodeId: string, question: NodeQuestion): Promise<NodeAnswer>
 }
 
-/** The service's own channel: the devices of the sessions of this node. */
+/** The service's own channel: the devices of the sessions of all nodes. */
 export class SessionChannel implements CoreChannel {
   constructor(private readonly options: SessionChannelOptions) {}
 
   async connected(appId: string, userIds: readonly Int64[]): Promise<readonly ConnectedDevice[]> {
-    return this.#sessionsOf(appId, userIds).map(({ userId, deviceSn }) => ({ userId, deviceSn }))
+    return this.#devicesOf(appId, userIds).map(({ userId, deviceSn }) => ({ userId, deviceSn }))
   }
 
+  /** A device whose node does not answer is left out: it may as well be gone. */
   async probe(appId: string, userIds: readonly Int64[]): Promise<readonly ProbedDevice[]> {
-    return this.#sessionsOf(appId, userIds).map(({ userId, deviceSn, id, link }) => {
-      // Before the ping, so that no answer comes first.
-      const probedAt = performance.now()
-      link.ping()
-      return { userId, deviceSn, sessionId: id, probedAt }
-    })
+    const probed = await Promise.all(
+      this.#devicesOf(appId, userIds).map(async (device) => {
+        const { userId, deviceSn, id: sessionId, nodeId } = device
+        const session = { appId, userId, id: sessionId }
+        const probedAt =
+          nodeId === undefined
+            ? this.options.answers.ping(session)
+            : await this.#ask(nodeId, { ...session, ask: 'ping' })
+        return typeof probedAt === 'number' ? [{ userId, deviceSn, sessionId, probedAt }] : []
+      }),
+    )
+    return probed.flat()
   }
 
-  /**
-   * Session IDs grow over restarts, so the session of another process has another ID, and its times
-   * are not compared.
-   */
   async answered(
     appId: string,
     { userId, deviceSn, sessionId, probedAt }: ProbedDevice,
   ): Promise<boolean> {
-    const session = this.options.sessions.ofDevice(appId, userId, deviceSn)
-    return session?.id === sessionId && session.link.heardAt > probedAt
+    const device = this.#find(appId, { userId, deviceSn })
+    if (device?.id !== sessionId) return false
+    const { nodeId } = device
+    const session = { appId, userId, id: sessionId }
+    return nodeId === undefined
+      ? this.options.answers.heard(session, probedAt)
+      : (await this.#ask(nodeId, { ...session, ask: 'heard', since: probedAt })) === true
   }
 
   async listUsers(appId: string, after: Int64, limit: number): Promise<readonly Int64[]> {
-    const { sessions } = this.options
-    const users = [...sessions.users(appId)].filter(
-      (userId) => userId > after && sessions.isOnline(appId, userId),
-    )
-    return users.sort(compare).slice(0, limit)
+    const users = [...this.options.directory.onlineUsers(appId)]
+    return users
+      .filter((userId) => userId > after)
+      .sort(compare)
+      .slice(0, limit)
   }
 
   async deliver(
@@ -53,31 +66,53 @@ export class SessionChannel implements CoreChannel {
     notification: PushNotification,
     badge: number | null,
   ): Promise<boolean> {
-    const { sessions, transient } = this.options
-    const session = sessions.ofDevice(appId, userId, deviceSn)
-    if (!session) return false
-    const { taskId, kind, title, body, bigText, attachmentUrl, ext, isSilent, expiresAt } =
-      notification
-    return transient.toSession(session, {
-      kind: 'push.notification',
-      data: {
-        task_id: Number(taskId),
-        kind,
-        title,
-        body,
-        big_text: bigText,
-        attachment_url: attachmentUrl,
-        ...(badge !== null && { badge }),
-        ...(ext !== null && { ext }),
-        is_silent: isSilent,
-        expires_at: expiresAt,
-      },
-    })
+    const device = this.#find(appId, { userId, deviceSn })
+    if (!device) return false
+    const session = { appId, userId, id: device.id }
+    const event = eventOf(notification)
+    if (device.nodeId === undefined) return this.options.answers.deliver(session, event, badge)
+    const question = { ...session, ask: 'deliver', badge } as const
+    return (await this.#ask(device.nodeId, question, stringifyJson(event))) === true
   }
 
-  #sessionsOf(appId: string, userIds: readonly Int64[]): DeviceSession[] {
-    return userIds.flatMap((userId) =>
-      this.options.sessions.ofUser(appId, userId).filter(hasDevice),
-    )
+  #ask(nodeId: string, about: SessionQuestion, text?: string): Promise<NodeAnswer> {
+    return this.options.ask(nodeId, { about, ...(text !== undefined && { text }) })
+  }
+
+  #devicesOf(appId: string, userIds: readonly Int64[]): KnownDevice[] {
+    return userIds.flatMap((userId) => this.options.directory.devicesOf(appId, userId))
+  }
+
+  #find(appId: string, { userId, deviceSn }: ConnectedDevice): KnownDevice | undefined {
+    const devices = this.options.directory.devicesOf(appId, userId)
+    return devices.find((device) => device.deviceSn === deviceSn)
+  }
+}
+
+/** Without the badge, which differs from device to device. */
+function eventOf({
+  taskId,
+  kind,
+  title,
+  body,
+  bigText,
+  attachmentUrl,
+  ext,
+  isSilent,
+  expiresAt,
+}: PushNotification): PushEvent {
+  return {
+    kind: 'push.notification',
+    data: {
+      task_id: Number(taskId),
+      kind,
+      title,
+      body,
+      big_text: bigText,
+      attachment_url: attachmentUrl,
+      ...(ext !== null && { ext }),
+      is_silent: isSilent,
+      expires_at: expiresAt,
+    },
   }
 }
