@@ -78,6 +78,7 @@ const published = {
   event_consumer_limit_reached: 15005,
   too_many_event_readers: 15006,
   file_storage_full: 14013,
+  files_on_other_node: 14014,
   storage_failed: 20000,
   group_not_found: 20001,
   not_group_member: 20002,

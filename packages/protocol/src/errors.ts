@@ -438,6 +438,13 @@ export const errorCatalogue = {
     'There is no room for more files until the operator makes some; the disk keeps free space for the database.',
     { always: true, retryable: true },
   ),
+  files_on_other_node: entry(
+    14014,
+    503,
+    'files are on another node',
+    'The files are in a folder that this node of the service does not have; the operator has to give all nodes a common store.',
+    { always: true, retryable: true },
+  ),
 
   storage_failed: entry(
     20000,

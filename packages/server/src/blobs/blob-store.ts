@@ -72,7 +72,7 @@ export interface StoreForm {
  * mistake of the caller and throws a RangeError.
  */
 export interface BlobStore {
-  readonly kind: 'folder' | 's3'
+  readonly kind: 'folder' | 's3' | 'none'
   /** A text for operators, without secrets: the path of the folder, or address and bucket. */
   readonly location: string
   /**
@@ -166,6 +166,8 @@ export type BlobErrorReason =
   | 'unavailable'
   /** Other bytes than those that were stored. */
   | 'damaged'
+  /** The files are in a folder that this node does not have. */
+  | 'elsewhere'
 
 /** The failure of an operation on a blob; the message is for operators and logs, without secrets. */
 export class BlobError extends Error {

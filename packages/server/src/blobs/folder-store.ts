@@ -25,10 +25,17 @@ import { UploadStream } from './upload-stream.js'
 /** The folder of uploads in progress below the store's folder; no name of a key begins with a dot. */
 const incoming = '.incoming'
 
+/** A node among those that store blobs in one folder. */
+export interface SharingNode {
+  readonly id: string
+  /** The IDs of the nodes that are live. */
+  readonly live: readonly string[]
+}
+
 /**
- * Stores blobs as files of one folder that belongs to this process: the key is the path. A blob is
- * written under another name, synced and renamed, and the folder is synced: a file under its key is
- * complete, also after a power failure.
+ * Stores blobs as files of one folder: the key is the path. The folder belongs to this process, or
+ * to nodes that share it. A blob is written under another name, synced and renamed, and the folder is
+ * synced: a file under its key is complete, also after a power failure.
  */
 export class FolderStore implements BlobStore {
   readonly kind = 'folder'
@@ -36,32 +43,42 @@ export class FolderStore implements BlobStore {
   private constructor(
     readonly location: string,
     private readonly floor: DiskFloor,
+    /** The folder of uploads in progress of this process. */
+    private readonly incoming: string,
   ) {}
 
   /**
-   * Makes the folder and removes unfinished uploads of an earlier process.
+   * Makes the folder and removes unfinished uploads of an earlier process, with `node` also those of
+   * nodes that are gone.
    * @throws the error of the file system
    */
-  static async open(folder: string, floor = new DiskFloor(folder, 0)): Promise<FolderStore> {
-    const left = join(folder, incoming)
-    await rm(left, { recursive: true, force: true })
-    await makeFolder(left)
-    return new FolderStore(folder, floor)
+  static async open(
+    folder: string,
+    floor = new DiskFloor(folder, 0),
+    node: SharingNode | null = null,
+  ): Promise<FolderStore> {
+    const ofAll = join(folder, incoming)
+    const others = node?.live.filter((id) => id !== node.id) ?? []
+    for (const name of await namesIn(ofAll))
+      if (!others.includes(name)) await rm(join(ofAll, name), { recursive: true, force: true })
+    const own = node === null ? ofAll : join(ofAll, node.id)
+    await makeFolder(own)
+    return new FolderStore(folder, floor, own)
   }
 
   async put(key: string, body: Readable, { maxBytes }: PutOptions): Promise<StoredBlob> {
     const target = this.#path(key)
-    const temporary = join(this.location, incoming, randomBytes(16).toString('hex'))
+    const temporary = join(this.incoming, randomBytes(16).toString('hex'))
     const upload = new UploadStream(body, maxBytes, this.floor)
     try {
-      await writeWhole(temporary, upload)
+      await writeWhole(await openNew(temporary), upload)
       await moveInto(temporary, target)
       return upload.passed
     } catch (error) {
       body.destroy()
       // A failure to remove the file must not hide the first error; the next start removes the file.
       await rm(temporary, { force: true }).catch(() => {})
-      throw diskError(error)
+      throw isMissing(error) ? removedMeanwhile(error) : diskError(error)
     }
   }
 
@@ -132,11 +149,11 @@ export class FolderStore implements BlobStore {
   async tidy(before: number): Promise<void> {
     const folder = join(this.location, incoming)
     try {
-      for (const name of await readdir(folder)) {
+      for (const name of await readdir(folder, { recursive: true })) {
         const path = join(folder, name)
         // A file that was written to at that time or later is still being uploaded.
         const stats = await statOrNull(path)
-        if (stats && stats.mtimeMs < before) await rm(path, { force: true })
+        if (stats?.isFile() && stats.mtimeMs < before) await rm(path, { force: true })
       }
     } catch (error) {
       throw diskError(error)
@@ -152,8 +169,15 @@ export class FolderStore implements BlobStore {
     try {
       return await open(path)
     } catch (error) {
+      if (isMissing(error)) await this.#requireMounted()
       throw diskError(error)
     }
+  }
+
+  /** Tells a missing file from a folder that is not mounted any more. @throws BlobError unavailable */
+  async #requireMounted(): Promise<void> {
+    if ((await statOrNull(join(this.location, incoming))) === null)
+      throw new BlobError('unavailable', `${this.location} is not the folder of the files any more`)
   }
 
   #path(key: string): string {
@@ -177,9 +201,34 @@ export class FolderStore implements BlobStore {
   }
 }
 
+async function openNew(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, 'wx')
+  } catch (error) {
+    if (!isMissing(error)) throw error
+    // Another node removes the folder of a node that it takes for gone. The folder above it is made
+    // by starts alone: without it this is the empty place of a folder that is not mounted.
+    await mkdir(dirname(path))
+    return await open(path, 'wx')
+  }
+}
+
+function removedMeanwhile(cause: unknown): BlobError {
+  return new BlobError('unavailable', 'the folder of unfinished uploads was removed', { cause })
+}
+
+/** Returns the names in a folder; none for a missing one. */
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder)
+  } catch (error) {
+    if (isMissing(error)) return []
+    throw error
+  }
+}
+
 /** Writes one batch while the next one arrives: many small writes cost more than the disk does. */
-async function writeWhole(path: string, upload: UploadStream): Promise<void> {
-  const handle = await open(path, 'wx')
+async function writeWhole(handle: FileHandle, upload: UploadStream): Promise<void> {
   try {
     for await (const chunk of upload.chunks()) await writeAll(handle, chunk)
     await handle.sync()

@@ -90,7 +90,7 @@ describe('loadConfig', () => {
       outbound: { allow: [], proxy: null },
       push: { traceMs: 7 * 86_400_000, taskMs: 90 * 86_400_000 },
       files: {
-        store: { kind: 'folder', folder: resolve('data/files') },
+        store: { kind: 'folder', folder: resolve('data/files'), isShared: false },
         ffmpeg: null,
         freeDiskBytes: 536_870_912,
       },

@@ -28,8 +28,23 @@ function violationsOf(env: NodeJS.ProcessEnv): readonly string[] {
 describe('store of files', () => {
   it('is a folder of the data folder by default, and is shown so', () => {
     const env = { HERMOD_DATA_DIR: '/data' }
-    expect(loadConfig(env).config.files.store).toEqual({ kind: 'folder', folder: '/data/files' })
+    expect(loadConfig(env).config.files.store).toEqual({
+      kind: 'folder',
+      folder: '/data/files',
+      isShared: false,
+    })
     expect(settingOf(env, 'HERMOD_S3_ENDPOINT')).toBe('not set: files are kept in /data/files')
+  })
+
+  it('is another folder when it is set, which all nodes may share', () => {
+    const env = { HERMOD_DATA_DIR: '/data', HERMOD_FILES_DIR: '/mnt/files' }
+    const store = { kind: 'folder', folder: '/mnt/files' }
+    expect(loadConfig(env).config.files.store).toEqual({ ...store, isShared: false })
+    const shared = { ...env, HERMOD_FILES_SHARED: 'on' }
+    expect(loadConfig(shared).config.files.store).toEqual({ ...store, isShared: true })
+    expect(violationsOf({ ...env, HERMOD_FILES_DIR: '/data/' })).toEqual([
+      expect.stringMatching(/^HERMOD_FILES_DIR must not be HERMOD_DATA_DIR itself/),
+    ])
   })
 
   it('is S3 when it is set, with clients that come through the service and are redirected', () => {

@@ -1,5 +1,5 @@
 /** The settings of files: where they are kept, and the program that converts voice. */
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { findInPath, isExecutable } from '../lib/system/find-program.js'
 import { type OptionKey, type OptionValues, options } from './options.js'
 
@@ -9,6 +9,8 @@ export type FileStoreConfig =
       readonly kind: 'folder'
       /** Absolute path. */
       readonly folder: string
+      /** All nodes mount it. */
+      readonly isShared: boolean
     }
   | {
       readonly kind: 's3'
@@ -50,7 +52,11 @@ export function fileConfig(
 function storeConfig(values: OptionValues, dataDir: string): FileStoreConfig {
   const { s3Endpoint: endpoint, s3Bucket: bucket, s3AccessKeyId: accessKeyId } = values
   if (endpoint === null || bucket === null || accessKeyId === null)
-    return { kind: 'folder', folder: join(dataDir, 'files') }
+    return {
+      kind: 'folder',
+      folder: values.filesDir === null ? join(dataDir, 'files') : resolve(values.filesDir),
+      isShared: values.filesShared,
+    }
   return {
     kind: 's3',
     endpoint,
@@ -69,6 +75,7 @@ function storeConfig(values: OptionValues, dataDir: string): FileStoreConfig {
 /** The effect of an unset setting, for people. */
 export function fileDefaults({ store, ffmpeg }: FileConfig): Partial<Record<OptionKey, string>> {
   return {
+    filesDir: store.kind === 'folder' ? `not set: ${store.folder}` : '',
     s3Endpoint: store.kind === 'folder' ? `not set: files are kept in ${store.folder}` : '',
     ffmpeg: ffmpeg === null ? 'not found: voice is not converted' : `${ffmpeg}, found in PATH`,
   }
@@ -85,6 +92,12 @@ export function fileContradictions(values: OptionValues): string[] {
     const { name, example } = options[key]
     const others = given.map((other) => options[other].name).join(', ')
     violations.push(`${name} is required with ${others}; for example ${name}=${example}`)
+  }
+  if (values.filesDir !== null && resolve(values.filesDir) === resolve(values.dataDir)) {
+    const { name, example } = options.filesDir
+    violations.push(
+      `${name} must not be ${options.dataDir.name} itself; for example ${name}=${example}`,
+    )
   }
   if (values.ffmpeg !== null && !isExecutable(values.ffmpeg)) {
     const { name, example } = options.ffmpeg

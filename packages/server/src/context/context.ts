@@ -167,12 +167,13 @@ export function openContext(options: ContextOptions): Promise<Context> {
       freeDiskBytes,
       () => database.dialect.checkpoints?.().walBytes ?? 0,
     )
-    const blobs = await openBlobStore(store, floor, options.secrets)
+    const identity = new IdentityStore()
+    const blobs = await openBlobStore(config, options.secrets, { database, identity, floor })
     watchStart(blobs, log)
     const media = parts.add(createMedia(config.files.ffmpeg), ({ images }) => images.stop())
     const epoch = await Epoch.open({
       database,
-      store: new IdentityStore(),
+      store: identity,
       changed: () => log.error('the database was replaced or has a new epoch; restart this node'),
     })
     const { clock = systemClock } = options

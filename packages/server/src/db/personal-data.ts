@@ -588,6 +588,8 @@ export const personalData = {
   database_identity: {
     identity_id: move.none,
     epoch: move.none,
+    files_folder: move.none,
+    files_node: move.none,
   },
   identity_issuers: {
     app_id: move.none,

@@ -911,6 +911,10 @@ export interface DatabaseIdentityTable {
   /** 1 */
   identity_id: number
   epoch: string
+  /** The mark of the folder that has the files; null: none has yet, or they are in S3. */
+  files_folder: string | null
+  /** The node whose own that folder is; null: nodes share it. */
+  files_node: string | null
 }
 
 /**

@@ -1,14 +1,15 @@
 /** What every store of files does, as its port says; and what is only true of a folder. */
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { crc32 } from 'node:zlib'
-import { Child, isFullRun, TempFolder } from '@hermod/testkit'
+import { Child, isFullRun, TempFolder, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { BlobStore } from '../../dist/blobs/blob-store.js'
+import { DiskFloor } from '../../dist/blobs/disk-floor.js'
 import { FolderStore } from '../../dist/blobs/folder-store.js'
 import { SmallDisk } from '../support/database/system-faults.js'
 import { blobStoreKinds, type StoreOfTest } from '../support/files/blob-stores.js'
@@ -252,6 +253,48 @@ describe('folder store', () => {
     const second = await FolderStore.open(join(folder.path, 'files'))
     expect(readdirSync(incoming)).toEqual([])
     expect(String(await contentOf(second, key))).toBe('kept')
+  })
+
+  it('shared by nodes: a start removes what it and nodes that are gone did not finish', async () => {
+    using folder = new TempFolder('blobs')
+    const open = (id: string, live: readonly string[]) =>
+      FolderStore.open(folder.path, new DiskFloor(folder.path, 0), { id, live })
+    const left = () => readdirSync(join(folder.path, '.incoming'), { recursive: true }).toSorted()
+    const [first, second] = [await open('a', []), await open('b', ['a'])]
+    const body = new PassThrough()
+    const key = aKey()
+    const storing = second.put(key, body, anySize)
+    body.write(randomBytes(largeBytes))
+    await waitFor(() => left().length === 3, { what: 'the file of the upload', timeoutMs: 10_000 })
+    for (const name of ['a/half', 'gone/half', 'half'])
+      cpSync(import.meta.filename, join(folder.path, '.incoming', name))
+    const again = await open('a', ['b', 'c'])
+    expect(left()).toEqual(['a', 'b', expect.stringMatching(/^b\/[0-9a-f]{32}$/)])
+    body.end()
+    await storing
+    for (const store of [first, again]) expect((await store.stat(key))?.size).toBe(largeBytes)
+    // An upload of a node that was taken for gone fails, and the next one does not.
+    const lost = new PassThrough()
+    const losing = second.put(aKey(), lost, anySize)
+    lost.write(randomBytes(largeBytes))
+    await waitFor(() => left().length === 3, { what: 'the file of the upload', timeoutMs: 10_000 })
+    await open('a', [])
+    lost.end()
+    await expect(losing).rejects.toMatchObject({ name: 'BlobError', reason: 'unavailable' })
+    await stored(second, Buffer.from('next'))
+  })
+
+  it('not mounted any more: fails, and takes no file for missing', async () => {
+    using folder = new TempFolder('blobs')
+    const place = join(folder.path, 'mounted')
+    const store = await FolderStore.open(place, new DiskFloor(place, 0), { id: 'a', live: [] })
+    const key = await stored(store, Buffer.from('content'))
+    renameSync(place, join(folder.path, 'away'))
+    mkdirSync(place)
+    const failed = { name: 'BlobError', reason: 'unavailable' }
+    await expect(store.open(key)).rejects.toMatchObject(failed)
+    await expect(stored(store, Buffer.from('more'))).rejects.toMatchObject(failed)
+    expect(readdirSync(place)).toEqual([])
   })
 
   it('spreads keys over folders as they say, and lists nothing that is not its own', async () => {

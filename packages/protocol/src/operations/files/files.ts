@@ -43,6 +43,7 @@ const recipientErrors = [
 const renditionErrors = [
   'rendition_unavailable',
   'picture_too_complex',
+  'files_on_other_node',
   'object_storage_failed',
 ] as const
 
@@ -69,7 +70,13 @@ export const getChatUploadTicket = operation({
     ...recipient,
   },
   data: UploadTicket,
-  errors: [...recipientErrors, 'member_required', 'file_type_invalid', 'file_quota_reached'],
+  errors: [
+    ...recipientErrors,
+    'member_required',
+    'file_type_invalid',
+    'file_quota_reached',
+    'files_on_other_node',
+  ],
   origin,
 })
 
@@ -83,7 +90,7 @@ export const getUserAvatarUploadTicket = operation({
   callers: 'user',
   scopes: ['users:write'],
   data: UploadTicket,
-  errors: ['file_quota_reached'],
+  errors: ['file_quota_reached', 'files_on_other_node'],
   origin,
 })
 
@@ -102,7 +109,13 @@ export const getGroupAvatarUploadTicket = operation({
   credentials: 'query',
   query: { group_id: groupId },
   data: UploadTicket,
-  errors: ['group_not_found', 'member_required', 'group_admin_required', 'file_quota_reached'],
+  errors: [
+    'group_not_found',
+    'member_required',
+    'group_admin_required',
+    'file_quota_reached',
+    'files_on_other_node',
+  ],
   origin,
 })
 
@@ -119,6 +132,7 @@ const uploadErrors = [
   'file_too_large',
   'file_quota_reached',
   'file_storage_full',
+  'files_on_other_node',
   'object_storage_failed',
 ] as const
 

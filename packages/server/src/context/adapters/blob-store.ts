@@ -1,9 +1,8 @@
 import type { BlobStore } from '../../blobs/blob-store.js'
-import type { DiskFloor } from '../../blobs/disk-floor.js'
-import { FolderStore } from '../../blobs/folder-store.js'
-import type { FileStoreConfig } from '../../config/file-config.js'
+import type { ServerConfig } from '../../config/config.js'
 import type { ServerSecrets } from '../../config/secrets.js'
 import { lateLoader } from '../../lib/system/late-loader.js'
+import { type FilesParts, openFilesFolder } from './files-folder.js'
 
 type S3Module = typeof import('../../blobs/s3/s3-store.js')
 
@@ -15,11 +14,12 @@ const s3Module = '../../blobs/s3/s3-store.js'
  * @throws errors of the file system for the folder
  */
 export async function openBlobStore(
-  config: FileStoreConfig,
-  floor: DiskFloor,
+  config: ServerConfig,
   { s3SecretAccessKey }: ServerSecrets,
+  parts: FilesParts,
 ): Promise<BlobStore> {
-  if (config.kind === 'folder') return FolderStore.open(config.folder, floor)
+  const { store } = config.files
+  if (store.kind === 'folder') return openFilesFolder(config, store, parts)
   const { S3Store } = load(s3Module) as S3Module
-  return S3Store.open({ ...config, secretAccessKey: s3SecretAccessKey ?? '' }, floor)
+  return S3Store.open({ ...store, secretAccessKey: s3SecretAccessKey ?? '' }, parts.floor)
 }

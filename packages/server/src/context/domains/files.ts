@@ -157,14 +157,23 @@ export function createFiles(
   return {
     services,
     consumers: [new FileReferenceConsumer(references)],
-    jobHandlers: [blobRemovalHandler(removal)],
+    // Blobs are removed by nodes that have them.
+    jobHandlers: blobs.kind === 'none' ? [] : [blobRemovalHandler(removal)],
     maintenanceTasks: [
       {
         name: 'unreferenced files',
         intervalMs: minuteMs,
         run: (signal) => unreferencedFiles.run(signal),
       },
-      { name: 'orphaned blobs', intervalMs: minuteMs, run: (signal) => orphans.run(signal) },
+      ...(blobs.kind === 'none'
+        ? []
+        : [
+            {
+              name: 'orphaned blobs',
+              intervalMs: minuteMs,
+              run: (signal: AbortSignal) => orphans.run(signal),
+            },
+          ]),
     ],
   } satisfies Domain
 }

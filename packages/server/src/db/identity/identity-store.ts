@@ -1,8 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import type { Queryable, Tx } from '../database.js'
 import { sql } from '../kysely.js'
+import { lockForUpdate } from '../locking.js'
 
-/** The epoch of the database, which names its history. */
+/** The folder that has the files of the database. */
+export interface FilesFolder {
+  /** The content of a file in it. */
+  readonly mark: string
+  /** The node whose own it is; null: nodes share it. */
+  readonly nodeId: string | null
+}
+
+/** The epoch of the database, which names its history, and the folder that has its files. */
 export class IdentityStore {
   async epoch(db: Queryable): Promise<string> {
     const { epoch } = await db
@@ -10,6 +19,22 @@ export class IdentityStore {
       .select('epoch')
       .executeTakeFirstOrThrow()
     return epoch
+  }
+
+  /** Locks the row. @returns null for a folder that is not noted yet */
+  async lockFilesFolder(tx: Tx): Promise<{ epoch: string; folder: FilesFolder | null }> {
+    const row = tx
+      .selectFrom('database_identity')
+      .select(['epoch', 'files_folder as mark', 'files_node as nodeId'])
+    const { epoch, mark, nodeId } = await lockForUpdate(tx, row).executeTakeFirstOrThrow()
+    return { epoch, folder: mark === null ? null : { mark, nodeId } }
+  }
+
+  async setFilesFolder(tx: Tx, { mark, nodeId }: FilesFolder): Promise<void> {
+    await tx
+      .updateTable('database_identity')
+      .set({ files_folder: mark, files_node: nodeId })
+      .execute()
   }
 
   /**

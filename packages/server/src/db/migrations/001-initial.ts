@@ -126,7 +126,9 @@ const rowTables = {
     primary key (app_id, file_id, low_id, high_id, msg_id)`,
   database_identity: `
     identity_id integer not null primary key,
-    epoch text not null`,
+    epoch text not null,
+    files_folder text,
+    files_node text`,
   identity_issuers: `
     app_id text not null,
     issuer text not null,

@@ -85,10 +85,16 @@ export class FileCheck {
         }
     } catch (error) {
       if (!(error instanceof BlobError)) throw error
+      if (error.reason === 'elsewhere' && !(await this.#hasFiles())) return { checked, faults }
       const { location } = blobs
       faults.push({ check: 'file_store', appId: '', subject: location, detail: error.message })
     }
     return { checked, faults }
+  }
+
+  async #hasFiles(): Promise<boolean> {
+    const { database, usage } = this.options
+    return (await database.read((db) => usage.list(db))).some(({ files }) => files > 0)
   }
 
   async #referenceFaults(

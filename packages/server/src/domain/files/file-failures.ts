@@ -9,7 +9,11 @@ const blobFailures: Readonly<Record<BlobErrorReason, ErrorName>> = {
   full: 'file_storage_full',
   unavailable: 'object_storage_failed',
   damaged: 'object_storage_failed',
+  elsewhere: 'files_on_other_node',
 }
+
+/** The remedy, for the operator who sees the answer. */
+const commonStore = 'all nodes need HERMOD_FILES_SHARED=on and one folder, or HERMOD_S3_ENDPOINT'
 
 const mediaFailures: Readonly<Record<MediaErrorReason, ErrorName>> = {
   unreadable: 'rendition_unavailable',
@@ -29,5 +33,6 @@ export function fileFailure(error: unknown): unknown {
 function blobFailure(error: BlobError): AppError {
   const { reason, cause } = error
   if (reason === 'cut' && cause instanceof AppError) return cause
-  return new AppError(blobFailures[reason], undefined, { cause: error })
+  const detail = reason === 'elsewhere' ? commonStore : undefined
+  return new AppError(blobFailures[reason], detail, { cause: error })
 }

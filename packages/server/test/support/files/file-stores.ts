@@ -36,9 +36,9 @@ const s3: FileStoreKind = {
 /** All of them; the one that speaks S3 sends and takes files through the service. */
 export const fileStoreKinds: readonly FileStoreKind[] = [folder, s3]
 
-/** Whether a path below the folder of the files is that of an upload that is not whole. */
+/** Whether a path below the folder of the files is that of an upload that is not whole, or its mark. */
 export function isOnItsWay(path: string): boolean {
-  return path.startsWith('.incoming')
+  return path.startsWith('.')
 }
 
 /** A bucket of a server of its own. */

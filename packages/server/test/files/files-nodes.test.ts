@@ -1,0 +1,163 @@
+/** The files of nodes that share a database. */
+import { cpSync, readdirSync } from 'node:fs'
+import { type ClientRequest, request } from 'node:http'
+import { join } from 'node:path'
+import {
+  anyBackend,
+  type ServerProcess,
+  startServer,
+  TempFolder,
+  testBackends,
+  waitFor,
+} from '@hermod/testkit'
+import { describe, expect, it } from 'vitest'
+import { answerCode } from '../support/answer-codes.js'
+import {
+  fetchBytes,
+  formOf,
+  sendFile,
+  ticketFor,
+  upload,
+  withCredentials,
+} from '../support/files/files.js'
+import { integrityFaults, sessions } from '../support/messaging/messaging.js'
+
+const content = 'the content of a file'
+const isElsewhere = { status: 503, code: answerCode.files_on_other_node }
+const tokens = { adminToken: `hma_${'a'.repeat(48)}`, operatorToken: `hmo_${'b'.repeat(48)}` }
+const key = { HERMOD_SECRET_KEY: 'k'.repeat(40) }
+
+/** Fetches the file of an address from a node. */
+async function fetchFrom({ api }: ServerProcess, token: string, address: string) {
+  const { pathname, search } = new URL(withCredentials(api, token, address))
+  return fetchBytes(`${api.options.url}${pathname}${search}`)
+}
+
+describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
+  'files of several nodes',
+  (backend) => {
+    it('another folder: its node answers files with 503, says why, and takes over with a copy', async () => {
+      await using database = await backend.createDatabase()
+      const options = { ...tokens, databaseUrl: database.url as string, env: key }
+      await using first = await startServer(options)
+      const [alice, bob] = await sessions(first, 2)
+      const address = await sendFile(alice.api, { to_id: bob.id }, Buffer.from(content))
+      using folder = new TempFolder('second')
+      const startSecond = () => startServer({ ...options, dataDir: folder.path })
+      {
+        await using second = await startSecond()
+        const remedy = 'HERMOD_FILES_SHARED=on'
+        const ticket = await ticketFor(second.api.as(alice.token), { to_id: bob.id })
+        expect(ticket).toMatchObject(isElsewhere)
+        expect(ticket.envelope.message).toContain(remedy)
+        const { status, headers, body } = await fetchFrom(second, bob.token, address)
+        expect({ status, body: String(body) }).toMatchObject({
+          status: 503,
+          body: expect.stringContaining(remedy),
+        })
+        expect(headers).toHaveProperty('retry-after')
+        expect(second.output()).toContain(
+          `the files are in another folder than ${join(folder.path, 'files')}`,
+        )
+        expect(await integrityFaults(second)).toEqual([
+          expect.objectContaining({ check: 'file_store', detail: expect.stringContaining(remedy) }),
+        ])
+        expect(String((await fetchFrom(first, bob.token, address)).body)).toBe(content)
+        expect(await integrityFaults(first)).toEqual([])
+      }
+      await first.stop()
+      {
+        // The first one is gone, and its files are not here.
+        await using second = await startSecond()
+        expect(await ticketFor(second.api.as(alice.token), { to_id: bob.id })).toMatchObject(
+          isElsewhere,
+        )
+      }
+      cpSync(join(first.dataDir, 'files'), join(folder.path, 'files'), { recursive: true })
+      await using second = await startSecond()
+      expect(String((await fetchFrom(second, bob.token, address)).body)).toBe(content)
+      await sendFile(second.api.as(alice.token), { to_id: bob.id }, Buffer.from(content))
+    })
+
+    it('a shared folder: each node serves the files of all, also when one is killed in an upload', async () => {
+      await using database = await backend.createDatabase()
+      using folder = new TempFolder('shared')
+      const env = { ...key, HERMOD_FILES_DIR: folder.path, HERMOD_FILES_SHARED: 'on' }
+      const options = { ...tokens, databaseUrl: database.url as string, env }
+      const started = await Promise.all([startServer(options), startServer(options)])
+      await using first = started[0]
+      await using second = started[1]
+      const [alice, bob] = await sessions(first, 2)
+      const address = await sendFile(alice.api, { to_id: bob.id }, Buffer.from(content))
+      expect(String((await fetchFrom(second, bob.token, address)).body)).toBe(content)
+      const incoming = join(folder.path, '.incoming')
+      const left = () => readdirSync(incoming, { recursive: true }).filter((name) => isUpload(name))
+      expect(left()).toEqual([])
+      const { data: ticket } = (await ticketFor(alice.api, { to_id: bob.id })).envelope
+      using _ = beginUpload(ticket.upload_url)
+      await waitFor(() => left().length === 1, {
+        what: 'the file of the upload',
+        timeoutMs: 10_000,
+      })
+      first.signal('SIGKILL')
+      await first.exited
+      await sendFile(second.api.as(alice.token), { to_id: bob.id }, Buffer.from(content))
+      expect(left()).toHaveLength(1)
+      await using again = await first.startAgain()
+      expect(left()).toEqual([])
+      expect((await upload(second.api, ticket, Buffer.from(content))).code).toBe(200)
+      expect(String((await fetchFrom(again, bob.token, ticket.download_url)).body)).toBe(content)
+      for (const node of [again, second]) expect(await integrityFaults(node)).toEqual([])
+    })
+
+    it('a folder that nodes have without HERMOD_FILES_SHARED: one of them serves files', async () => {
+      await using database = await backend.createDatabase()
+      using folder = new TempFolder('unshared')
+      const env = { ...key, HERMOD_FILES_DIR: folder.path }
+      const options = { ...tokens, databaseUrl: database.url as string, env }
+      await using first = await startServer(options)
+      const [alice, bob] = await sessions(first, 2)
+      await using second = await startServer(options)
+      expect(await ticketFor(second.api.as(alice.token), { to_id: bob.id })).toMatchObject(
+        isElsewhere,
+      )
+      expect(second.output()).toContain('has the files in a folder of its own')
+      await first.stop()
+      await second.stop()
+      await using again = await second.startAgain()
+      await sendFile(again.api.as(alice.token), { to_id: bob.id }, Buffer.from(content))
+    })
+  },
+)
+
+/** Tells a file from the folders of nodes. */
+function isUpload(name: string | Buffer): boolean {
+  return String(name).includes('/')
+}
+
+/** Sends the first half of a file. */
+function beginUpload(url: string): Disposable {
+  const half = formOf(Buffer.alloc(1024 * 1024, 'x'))
+  const headers = { ...half.headers, 'content-length': 2 * half.rawBody.length }
+  const sent: ClientRequest = request(url, { method: 'POST', agent: false, headers })
+  sent.on('error', () => {})
+  sent.write(half.rawBody)
+  return { [Symbol.dispose]: () => void sent.destroy() }
+}
+
+for (const backend of anyBackend())
+  describe(`HERMOD_FILES_DIR on ${backend.name}`, () => {
+    it('the folder of another database: serves no files', async () => {
+      using folder = new TempFolder('files')
+      const env = { ...key, HERMOD_FILES_DIR: folder.path }
+      {
+        await using before = await backend.startServer({ env })
+        const [alice, bob] = await sessions(before, 2)
+        await sendFile(alice.api, { to_id: bob.id }, Buffer.from(content))
+      }
+      await using server = await backend.startServer({ env })
+      const [alice, bob] = await sessions(server, 2)
+      expect(await ticketFor(alice.api, { to_id: bob.id })).toMatchObject(isElsewhere)
+      expect(server.output()).toContain(`${folder.path} has the files of another database`)
+    })
+  })
