@@ -12,7 +12,7 @@ import { Database } from '../db/database.js'
 import { sqliteDialect } from '../db/dialect/sqlite.js'
 import { Epoch } from '../db/identity/epoch.js'
 import { DatabaseHealth } from '../db/health.js'
-import { findNewestIdTime, idReservations } from '../db/id-reservations.js'
+import { findNewestIdTime, IdReservations } from '../db/id-reservations.js'
 import { IdentityStore } from '../db/identity/identity-store.js'
 import { migrate } from '../db/migrations/migrate.js'
 import type { NodeDelivery } from '../delivery/node-delivery.js'
@@ -46,6 +46,7 @@ import { PushGateways } from './adapters/push-gateways.js'
 import { createNodeSessions, type NodeSessions } from './adapters/sessions.js'
 import { createCaches } from './caches.js'
 import { databaseLog, isDatabaseFailure, lostConnectionLog } from './database/database-log.js'
+import { LossGuard } from './database/loss-guard.js'
 import { procedures } from './database/procedures.js'
 import { requireUsable } from './database/start-check.js'
 import { createHandlers } from './handlers.js'
@@ -235,7 +236,9 @@ function buildContext(
 ): Omit<Context, 'stop'> {
   const bus = new MemoryBus()
   const idClock = new IdClock(clock, log)
-  const ids = new IdGenerator(idReservations(database), () => idClock.now())
+  const reservations = new IdReservations(database)
+  const ids = new IdGenerator(reservations.reserve, () => idClock.now())
+  database.guardConnections(new LossGuard({ ids, reservations }))
   const caches = createCaches({ database, bus })
   const budget = new EventLoopBudget({ perTurn: 1 })
   const stores = createStores({ database, clock, caches })

@@ -3,7 +3,7 @@ import { IdsRunOut } from '../lib/ids/ids.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 import { BulkRunner } from './bulk-runner.js'
 import type { CacheCheck, StatementRunner } from './checks/cache-check.js'
-import type { Bulk, SqlDialect } from './dialect/dialect.js'
+import type { Bulk, ConnectionGuard, SqlDialect } from './dialect/dialect.js'
 import { DatabaseHealth } from './health.js'
 import { type Compilable, Kysely, type RawBuilder, sql } from './kysely.js'
 import { type Param, Prepared, PreparedPage, placeholder } from './prepared.js'
@@ -146,6 +146,14 @@ export class Database implements AsyncDisposable {
       this.#writer,
     )
     return { synchronousCommit: rows[0]?.commit ?? '', fsync: rows[0]?.fsync === 'on' }
+  }
+
+  /** Guards all connections from now on, on a database that has some. */
+  guardConnections(guard: ConnectionGuard<Queryable>): void {
+    this.dialect.guard?.({
+      lost: () => guard.lost(),
+      admit: (db) => guard.admit(db as unknown as Queryable),
+    })
   }
 
   /** Runs work without a deadline for its statements, such as a change of the schema. */

@@ -4,6 +4,8 @@ import type { Database, Queryable, Tx } from './database.js'
 import { lockForUpdate } from './locking.js'
 import type { IdSlotsTable } from './schema.js'
 
+type SlotTx = Queryable & Pick<Tx, 'hasRowLocks'>
+
 /**
  * Ticks reserved ahead (60 s). A node that dies loses them; with one slot per node no other node
  * waits for them.
@@ -11,35 +13,53 @@ import type { IdSlotsTable } from './schema.js'
 const ticksPerReservation = 60_000
 
 /** Reservations of one node. It leaves a slot that another node has taken over to that node. */
-export function idReservations(database: Database): Reserve {
-  const owner = randomUUID()
-  return async (current, wantedTick) => {
+export class IdReservations {
+  readonly #owner = randomUUID()
+
+  constructor(private readonly database: Database) {}
+
+  readonly reserve: Reserve = (current, wantedTick) =>
+    this.database.transaction((tx) => this.#reserve(tx, current, wantedTick))
+
+  /** Reserves on a connection that is not yet in use. */
+  on(db: Queryable): Reserve {
+    const { rowLocks: hasRowLocks } = this.database.dialect
+    return (current, wantedTick) =>
+      db
+        .transaction()
+        .execute((tx) => this.#reserve(Object.assign(tx, { hasRowLocks }), current, wantedTick))
+  }
+
+  async #reserve(
+    tx: SlotTx,
+    current: IdReservation | null,
+    wantedTick: number,
+  ): Promise<IdReservation> {
     const until = wantedTick + ticksPerReservation
-    return database.transaction(async (tx) => {
-      if (current) {
-        const kept = await tx
-          .updateTable('id_slots')
-          .set({ reserved_until: until })
-          .where('slot', '=', current.slot)
-          .where('owner', '=', owner)
-          .executeTakeFirst()
-        if (kept.numUpdatedRows > 0n) return { slot: current.slot, from: current.from, until }
-      }
-      const free = (await findSlot(tx, wantedTick)) ?? (await findSlot(tx, null))
-      if (!free) throw new Error('no ID slot is free')
-      const from = Math.max(wantedTick, Number(free.reserved_until))
-      const reservation: IdReservation = {
-        slot: free.slot,
-        from,
-        until: from + ticksPerReservation,
-      }
-      await tx
+    const owner = this.#owner
+    if (current) {
+      const kept = await tx
         .updateTable('id_slots')
-        .set({ owner, reserved_until: reservation.until })
-        .where('slot', '=', free.slot)
-        .execute()
-      return reservation
-    })
+        .set({ reserved_until: until })
+        .where('slot', '=', current.slot)
+        .where('owner', '=', owner)
+        .executeTakeFirst()
+      if (kept.numUpdatedRows > 0n) return { slot: current.slot, from: current.from, until }
+    }
+    const free = (await findSlot(tx, wantedTick)) ?? (await findSlot(tx, null))
+    if (!free) throw new Error('no ID slot is free')
+    const from = Math.max(wantedTick, Number(free.reserved_until))
+    const reservation: IdReservation = {
+      slot: free.slot,
+      from,
+      until: from + ticksPerReservation,
+    }
+    await tx
+      .updateTable('id_slots')
+      .set({ owner, reserved_until: reservation.until })
+      .where('slot', '=', free.slot)
+      .execute()
+    return reservation
   }
 }
 
@@ -60,7 +80,7 @@ export async function findNewestIdTime(db: Queryable): Promise<number | null> {
  * using; null takes one from it
  */
 async function findSlot(
-  tx: Tx,
+  tx: SlotTx,
   freeAt: number | null,
 ): Promise<Pick<IdSlotsTable, 'slot' | 'reserved_until'> | null> {
   const slots = tx

@@ -107,6 +107,21 @@ export interface RemoteConnection extends DatabaseConnection {
   joinCommit(): void
 }
 
+/**
+ * The checks of connections to a database that may have been replaced while connections to it were
+ * lost, as in a failover.
+ */
+export interface ConnectionGuard<Db> {
+  /** A connection was lost. */
+  lost(): void
+  /**
+   * Checks a new connection, before any other statement runs on it.
+   * @param db runs statements on this connection
+   * @throws when the service must not use it; its callers get storage_failed
+   */
+  admit(db: Db): Promise<void>
+}
+
 /** The differences between the databases. */
 export interface SqlDialect {
   readonly name: 'sqlite' | 'postgres'
@@ -120,6 +135,8 @@ export interface SqlDialect {
   readonly close?: () => Promise<void>
   /** Calls the listener after each new connection; absent where the database has none. */
   readonly onConnection?: (listener: () => void) => void
+  /** Guards all connections from now on; absent where the database has none. */
+  readonly guard?: (guard: ConnectionGuard<Kysely<never>>) => void
   /** Runs long reads without delaying others; opened for one of them and closed after it. */
   readonly longReads?: KyselyDialect
   /**

@@ -10,6 +10,7 @@ import { bulkAppend, bulkStatement } from './postgres/bulk.js'
 import { answersInTime } from './postgres/client.js'
 import { ConnectionError } from './postgres/connection.js'
 import { connectionNotice, postgresProblem } from './postgres/database-check.js'
+import { ConnectionGate } from './postgres/gate.js'
 import {
   LazyPool,
   loadPostgres,
@@ -65,7 +66,7 @@ const listTables = `
       select 1 from pg_depend
       where classid = 'pg_class'::regclass and objid = pg_class.oid and deptype = 'e')`
 
-interface PostgresOptions extends PoolOptions {
+interface PostgresOptions extends Omit<PoolOptions, 'gate'> {
   /** A statement without an answer ends after this time; default 5,000. */
   readonly deadlineMs?: number | undefined
   readonly stalls?: StallObserver
@@ -78,13 +79,15 @@ export function postgresDialect(options: PostgresOptions): SqlDialect {
       answersInTime(await loadPostgres(), { connectionString: options.url }, timeoutMs),
     observer: options.stalls ?? { gaveUp() {}, stalled() {} },
   })
-  const pool = new LazyPool(options, watch)
+  const gate = new ConnectionGate((source) => networkDialect(() => new PoolDriver(source)))
+  const pool = new LazyPool({ ...options, gate }, watch)
   const reads = new CombinedReads((query) => pool.rows(query))
   const withoutDeadline = networkDialect(
     () =>
       new PoolDriver(
         new LazyPool({
           ...options,
+          gate,
           poolSize: longConnections,
           makeRoom: () => pool.giveUpOne(),
         }),
@@ -98,6 +101,7 @@ export function postgresDialect(options: PostgresOptions): SqlDialect {
     readNow: (sql, parameters) => reads.all(sql, parameters),
     close: () => pool.close(),
     onConnection: (listener) => pool.onConnection(listener),
+    guard: (guard) => gate.set(guard),
     rowLocks: true,
     numbersParameters: true,
     // Long reads go through whole tables.

@@ -40,6 +40,12 @@ class SlotTable {
     }
   }
 
+  /** Loses what was reserved since a copy, and the copy's nodes remain. */
+  copy(): () => void {
+    const slots = structuredClone(this.#slots)
+    return () => this.#slots.splice(0, slots.length, ...structuredClone(slots))
+  }
+
   setDown(isDown: boolean): void {
     this.#isDown = isDown
   }
@@ -63,6 +69,7 @@ class SlotTable {
 interface SimulatedNode {
   clockMs: number
   readonly generator: IdGenerator
+  readonly reserve: Reserve
   last: number
 }
 
@@ -71,17 +78,20 @@ class Nodes {
   readonly #table: SlotTable
   readonly #nodes: SimulatedNode[] = []
   readonly issued = new Set<number>()
+  #copy: () => void
 
   constructor(count: number, options: { readonly slots: number; readonly ticks: number }) {
     this.#table = new SlotTable(options)
+    this.#copy = this.#table.copy()
     for (let index = 0; index < count; index++) this.start(index, startMs)
   }
 
   /** The node that ran there before is gone without notice. */
   start(index: number, clockMs: number): void {
     const clock = { clockMs }
-    const generator = new IdGenerator(this.#table.newNode(), () => clock.clockMs)
-    const node: SimulatedNode = Object.assign(clock, { generator, last: 0 })
+    const reserve = this.#table.newNode()
+    const generator = new IdGenerator(reserve, () => clock.clockMs)
+    const node: SimulatedNode = Object.assign(clock, { generator, reserve, last: 0 })
     this.#nodes[index] = node
   }
 
@@ -119,6 +129,21 @@ class Nodes {
       expect(error.message).toBe('the database is down'),
     )
     this.#table.setDown(false)
+  }
+
+  /** The database begins to lag behind; the next failover goes back to here. */
+  copyTable(): void {
+    this.#copy = this.#table.copy()
+  }
+
+  /** All nodes lose their connections. IDs that the lost history has may come again. */
+  async failOver(isReservedByGate: boolean): Promise<void> {
+    this.#copy()
+    this.issued.clear()
+    for (const { generator, reserve } of this.#nodes) {
+      if (isReservedByGate) await generator.reserveAnew(reserve)
+      else generator.giveUp()
+    }
   }
 
   get newest(): number {
@@ -209,11 +234,20 @@ const step: fc.Arbitrary<Step> = fc.oneof(
           nodes.issueWithoutDatabase(index),
     ),
   },
+  { weight: 1, arbitrary: fc.constant<Step>((nodes) => nodes.copyTable()) },
+  {
+    weight: 1,
+    arbitrary: fc.boolean().map(
+      (isReservedByGate): Step =>
+        (nodes) =>
+          nodes.failOver(isReservedByGate),
+    ),
+  },
 )
 
 describe('IDs of several nodes', () => {
   for (const slots of [1, 2, 8]) {
-    it(`grow and never repeat whatever clocks and crashes do, with ${slots} slots`, async () => {
+    it(`grow and never repeat whatever clocks, crashes and failovers do, with ${slots} slots`, async () => {
       const steps = fc.array(step, { minLength: 1, maxLength: 60 })
       await fc.assert(
         fc.asyncProperty(steps, fc.integer({ min: 8, max: 100 }), async (history, ticks) => {

@@ -122,6 +122,9 @@ export class IdGenerator {
   #renewing: Promise<void> | null = null
   #tick = 0
   #number = 0
+  /** The times that the reservation was given up. An answer from before the last time is of no use. */
+  #losses = 0
+  #isGivenUp = false
 
   /** @param now milliseconds since 1970 */
   constructor(
@@ -156,7 +159,8 @@ export class IdGenerator {
     const first = this.#startAfter(after)
     const last = first + Math.ceil(count / idsPerTick)
     const reservation = this.#reservation
-    if (!reservation || last >= reservation.until) throw new IdsRunOut(this.#renew(last))
+    if (!reservation || this.#isGivenUp || last >= reservation.until)
+      throw new IdsRunOut(this.#renew(last))
     if (last >= this.#renewFrom) this.#renew(last).catch(() => {})
     return this.#takeFrom(first, count, reservation.slot)
   }
@@ -188,15 +192,37 @@ export class IdGenerator {
     return Math.max(this.#tick, tickAt(this.now()), this.#reservation?.from ?? 0, wanted)
   }
 
+  /**
+   * Issues nothing until ticks are reserved again: the database may have lost the reservation, so
+   * that another node gets the same ticks.
+   */
+  giveUp(): void {
+    this.#losses++
+    this.#isGivenUp = true
+    this.#renewing = null
+  }
+
+  /** Gives the reservation up and makes one above all IDs that were issued, by way of `reserve`. */
+  async reserveAnew(reserve: Reserve): Promise<void> {
+    this.giveUp()
+    await this.#reserve(reserve, this.#startAfter(0) + 1)
+  }
+
   #renew(wantedTick: number): Promise<void> {
-    this.#renewing ??= this.reserve(this.#reservation, wantedTick)
-      .then((reservation) => {
-        this.#reservation = reservation
-        this.#renewFrom = (Math.max(wantedTick, reservation.from) + reservation.until) / 2
-      })
-      .finally(() => {
-        this.#renewing = null
-      })
-    return this.#renewing
+    if (this.#renewing) return this.#renewing
+    const renewing = this.#reserve(this.reserve, wantedTick).finally(() => {
+      if (this.#renewing === renewing) this.#renewing = null
+    })
+    this.#renewing = renewing
+    return renewing
+  }
+
+  async #reserve(reserve: Reserve, wantedTick: number): Promise<void> {
+    const losses = this.#losses
+    const reservation = await reserve(this.#reservation, wantedTick)
+    if (losses !== this.#losses) return
+    this.#reservation = reservation
+    this.#renewFrom = (Math.max(wantedTick, reservation.from) + reservation.until) / 2
+    this.#isGivenUp = false
   }
 }

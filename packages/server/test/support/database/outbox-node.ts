@@ -10,7 +10,7 @@ import {
 import { Database } from '../../../dist/db/database.js'
 import { postgresDialect } from '../../../dist/db/dialect/postgres.js'
 import { sqliteDialect } from '../../../dist/db/dialect/sqlite.js'
-import { idReservations } from '../../../dist/db/id-reservations.js'
+import { IdReservations } from '../../../dist/db/id-reservations.js'
 import { migrate } from '../../../dist/db/migrations/migrate.js'
 import { StoredMessages } from '../../../dist/domain/messaging/log/stored-messages.js'
 import { directConversation } from '../../../dist/domain/messaging/model/conversation-model.js'
@@ -130,7 +130,7 @@ export class OutboxNode implements AsyncDisposable {
       if (this.isWaking) this.relay.wake(appId)
     }
     this.outbox = new Outbox({ database, store: this.store, clock, appended })
-    this.ids = new IdGenerator(idReservations(database), Date.now)
+    this.ids = new IdGenerator(new IdReservations(database).reserve, Date.now)
     this.writer = new MessageWriter({
       database,
       ids: this.ids,

@@ -3,13 +3,14 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 
 /**
  * A network in front of PostgreSQL that can swallow everything: connections stay, and nothing comes
- * through.
+ * through. It also plays the address of a database that fails over.
  */
 export class StallingProxy implements AsyncDisposable {
   readonly #server: Server
-  readonly #target: { readonly host: string; readonly port: number }
+  #target: { readonly host: string; readonly port: number }
   readonly #sockets = new Set<Socket>()
   #isStalled = false
+  #isRefusing = false
 
   private constructor(url: URL) {
     this.#target = { host: url.hostname, port: Number(url.port) }
@@ -30,9 +31,23 @@ export class StallingProxy implements AsyncDisposable {
     for (const socket of this.#sockets) socket.pause()
   }
 
+  /** Ends all connections, and new ones at once. */
+  refuse(): void {
+    this.#isRefusing = true
+    for (const socket of this.#sockets) socket.destroy()
+  }
+
+  /** New connections lead to another database; the old ones are lost, as when an address moves. */
+  moveTo(databaseUrl: string): void {
+    const { hostname, port } = new URL(databaseUrl)
+    this.#target = { host: hostname, port: Number(port) }
+    this.resume()
+  }
+
   /** New connections come through; the old ones are lost for good, as after a failover. */
   resume(): void {
     this.#isStalled = false
+    this.#isRefusing = false
     for (const socket of this.#sockets) socket.destroy()
   }
 
@@ -43,7 +58,8 @@ export class StallingProxy implements AsyncDisposable {
 
   #accept(client: Socket): void {
     this.#watch(client)
-    if (this.#isStalled) return
+    if (this.#isRefusing) client.destroy()
+    if (this.#isStalled || this.#isRefusing) return
     const server = connect(this.#target)
     this.#watch(server)
     this.#pass(client, server)

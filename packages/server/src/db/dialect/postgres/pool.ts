@@ -6,6 +6,7 @@ import type { DatabaseConnection, Driver, TransactionSettings } from '../../kyse
 import { watchedClients } from './client.js'
 import { ConnectionError, PostgresConnection } from './connection.js'
 import { ConnectionCheck } from './connection-check.js'
+import type { ClientSource, ConnectionGate } from './gate.js'
 import type { ReadQuery, ReadRows } from './reads.js'
 import { type RoundTripResult, sendInOneRoundTrip } from './round-trip.js'
 import type { ConnectionWatch } from './watch.js'
@@ -73,10 +74,11 @@ export interface PoolOptions {
    * @returns false when it has none to end
    */
   readonly makeRoom?: () => Promise<boolean>
+  readonly gate?: ConnectionGate
 }
 
 /** The pool of connections, made when it is first needed. */
-export class LazyPool {
+export class LazyPool implements ClientSource {
   #pool: Promise<pg.Pool> | undefined
   #growth: NodeJS.Timeout | undefined
   readonly #listeners: (() => void)[] = []
@@ -112,6 +114,10 @@ export class LazyPool {
         else if (!(await this.options.makeRoom?.())) throw error
       }
     }
+  }
+
+  release(client: pg.PoolClient, broken: Error | undefined): void {
+    client.release(broken)
   }
 
   /** Ends a connection if there are others. @returns false when there are none */
@@ -189,6 +195,7 @@ export class LazyPool {
     const prepare = async (client: pg.PoolClient) => {
       await connectionCheck.check(client)
       if (!watch) await client.query(longLimits)
+      await options.gate?.admit(client)
     }
     const pool = new postgres.Pool({
       connectionString: options.url.replace(urlOptions, ''),
@@ -205,11 +212,14 @@ export class LazyPool {
       Client: watch ? watchedClients(postgres, watch) : postgres.Client,
     })
     pool.on('acquire', (client) => watch?.mark(client, 'used'))
-    pool.on('release', (_, client) => watch?.mark(client, 'idle'))
+    pool.on('release', (error, client) => {
+      watch?.mark(client, 'idle')
+      if (error) options.gate?.lost()
+    })
     // A connection that is lost while in use fails its next statement; an event without a listener
     // would end the process.
     pool.on('connect', (client) => {
-      client.on('error', () => {})
+      client.on('error', () => options.gate?.lost())
       for (const listener of this.#listeners) listener()
     })
     return pool.on('error', options.onError)
@@ -218,12 +228,12 @@ export class LazyPool {
 
 /** Kysely's driver over a pool. */
 export class PoolDriver implements Driver {
-  constructor(private readonly pool: LazyPool) {}
+  constructor(private readonly source: ClientSource) {}
 
   async init(): Promise<void> {}
 
   async acquireConnection(): Promise<PostgresConnection> {
-    return new PostgresConnection(await this.pool.acquire(), brokenBy)
+    return new PostgresConnection(await this.source.acquire(), brokenBy)
   }
 
   async beginTransaction(
@@ -244,11 +254,11 @@ export class PoolDriver implements Driver {
 
   async releaseConnection(connection: DatabaseConnection): Promise<void> {
     const { client, broken } = toPostgres(connection)
-    client.release(broken)
+    this.source.release(client, broken)
   }
 
   async destroy(): Promise<void> {
-    await this.pool.close()
+    await this.source.close()
   }
 }
 

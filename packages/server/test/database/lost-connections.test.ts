@@ -1,0 +1,108 @@
+/** What a node does after lost connections to PostgreSQL, before any other statement. */
+import { testBackends, waitFor } from '@hermod/testkit'
+import { describe, expect, it } from 'vitest'
+import { LossGuard } from '../../dist/context/database/loss-guard.js'
+import { Database } from '../../dist/db/database.js'
+import { postgresDialect } from '../../dist/db/dialect/postgres.js'
+import { IdReservations } from '../../dist/db/id-reservations.js'
+import { IdGenerator } from '../../dist/lib/ids/ids.js'
+import { DatabasePlace } from '../support/database/database-place.js'
+import { StallingProxy } from '../support/database/stalling-proxy.js'
+
+/** Issues IDs over a network of its own. */
+class IssuingNode implements AsyncDisposable {
+  readonly ids: IdGenerator
+
+  private constructor(
+    readonly network: StallingProxy,
+    readonly database: Database,
+  ) {
+    const reservations = new IdReservations(database)
+    this.ids = new IdGenerator(reservations.reserve, Date.now)
+    database.guardConnections(new LossGuard({ ids: this.ids, reservations }))
+  }
+
+  static async start(databaseUrl: string): Promise<IssuingNode> {
+    const { proxy, url } = await StallingProxy.start(databaseUrl)
+    return new IssuingNode(
+      proxy,
+      new Database(postgresDialect({ url, poolSize: 2, onError: () => {} })),
+    )
+  }
+
+  async slots(): Promise<readonly { slot: number; owner: string }[]> {
+    return this.database.read((db) =>
+      db.selectFrom('id_slots').select(['slot', 'owner']).where('owner', '<>', '').execute(),
+    )
+  }
+
+  /** As the first statement after lost connections. */
+  slotsOnNewConnection(): ReturnType<IssuingNode['slots']> {
+    const what = 'a new connection'
+    return waitFor(() => this.slots().catch(() => false as const), { what, timeoutMs: 10_000 })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.database[Symbol.asyncDispose]()
+    await this.network[Symbol.asyncDispose]()
+  }
+}
+
+for (const backend of testBackends().filter(({ name }) => name === 'postgres')) {
+  describe('a lost connection', () => {
+    it('IDs are reserved anew before the first statement, where another node has got the lost reservation', async () => {
+      await using place = await DatabasePlace.create(backend)
+      await using node = await IssuingNode.start(place.url as string)
+      await using other = await IssuingNode.start(place.url as string)
+      const before = await node.ids.take(100)
+      const [reserved] = await node.slots()
+      // A failover to a copy from before the reservation.
+      await place.database.transaction(async (tx) => {
+        await tx.updateTable('id_slots').set({ owner: '', reserved_until: 0 }).execute()
+      })
+      node.network.resume()
+      const others = await other.ids.take(100)
+      expect((await other.slots()).map(({ slot }) => slot)).toEqual([reserved?.slot])
+      const seen = await node.slotsOnNewConnection()
+      expect(seen.map(({ owner }) => owner)).toContain(reserved?.owner)
+      expect(seen).toHaveLength(2)
+      const after = await node.ids.take(100)
+      expect(Math.min(...after)).toBeGreaterThan(Math.max(...before))
+      expect(new Set([...others, ...after]).size).toBe(200)
+    })
+
+    it('the slot stays where the database has the reservation', async () => {
+      await using place = await DatabasePlace.create(backend)
+      await using node = await IssuingNode.start(place.url as string)
+      const before = await node.ids.take(100)
+      const reserved = await node.slots()
+      node.network.resume()
+      expect(await node.slotsOnNewConnection()).toEqual(reserved)
+      const after = await node.ids.take(100)
+      expect(Math.min(...after)).toBeGreaterThan(Math.max(...before))
+      expect(await node.slots()).toEqual(reserved)
+    })
+
+    it('no ID is issued while the database is away, though ticks are reserved', async () => {
+      await using place = await DatabasePlace.create(backend)
+      await using node = await IssuingNode.start(place.url as string)
+      await node.ids.take(1)
+      node.network.refuse()
+      await waitFor(
+        () =>
+          node.slots().then(
+            () => false,
+            () => true,
+          ),
+        {
+          what: 'a lost connection',
+          timeoutMs: 10_000,
+        },
+      )
+      await expect(node.ids.take(1)).rejects.toThrow()
+      node.network.resume()
+      await node.slotsOnNewConnection()
+      await node.ids.take(1)
+    })
+  })
+}
