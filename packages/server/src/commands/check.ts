@@ -21,6 +21,8 @@ export function addCheckCommand(program: Command, context: CommandContext): void
 const repair = 'keep a copy of the data and restore a sound backup, or report the fault'
 /** The advice on faults that leave the data sound, by check. */
 const upkeep: Readonly<Record<string, string>> = {
+  node_connections: 'raise the limit of connections, or lower the pools',
+  node_settings: 'give all nodes the same settings',
   file_store: 'make the store of the files available to this node',
   push_certificate_expiry: 'set new push certificates',
   webhook_disabled: 'enable the webhooks, or delete them',

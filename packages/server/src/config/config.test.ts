@@ -95,6 +95,10 @@ describe('loadConfig', () => {
         freeDiskBytes: 536_870_912,
       },
       writer: { batchMessages: 256, queueMessages: 20_000, queueBytes: 67_108_864 },
+      sameOnNodes: expect.objectContaining({
+        HERMOD_PUBLIC_URL: 'not set',
+        HERMOD_USER_TOKEN_DAYS: '30',
+      }),
       bootstrap: { appId: null, adminTokenScopes: null },
     })
     expect({ ...secrets }).toEqual({
@@ -106,6 +110,18 @@ describe('loadConfig', () => {
       s3SecretAccessKey: null,
     })
     expect(new Set(Object.values(sources))).toEqual(new Set(['default']))
+  })
+
+  it('names the settings that nodes have alike, and none that is a secret or of one machine', () => {
+    const secrets = {
+      HERMOD_DATABASE_URL: 'postgres://hermod:hunter2@127.0.0.1/hermod',
+      HERMOD_OPERATOR_TOKEN: `hmo_${'x'.repeat(40)}`,
+    }
+    const { sameOnNodes } = loadConfig(secrets).config
+    expect(Object.keys(sameOnNodes).length).toBeGreaterThan(30)
+    for (const name of ['PORT', 'DATA_DIR', 'DATABASE_URL', 'SECRET_KEY', 'OPERATOR_TOKEN'])
+      expect(sameOnNodes).not.toHaveProperty(`HERMOD_${name}`)
+    expect(JSON.stringify(sameOnNodes)).not.toContain('hunter2')
   })
 
   it('puts the environment over the file and the file over the defaults', () => {

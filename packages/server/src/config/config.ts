@@ -113,6 +113,8 @@ export interface ServerConfig {
   /** The retention of deliveries and of tasks. */
   readonly push: { readonly traceMs: number; readonly taskMs: number }
   readonly files: FileConfig
+  /** The settings that all nodes must have alike, by name, as people read them; without secrets. */
+  readonly sameOnNodes: Readonly<Record<string, string>>
   readonly bootstrap: {
     /** Null: the service chooses it on the first start. */
     readonly appId: string | null
@@ -295,11 +297,19 @@ function serverConfig(values: OptionValues, path: string | undefined): ServerCon
       taskMs: values.pushTaskDays * dayMs,
     },
     files: fileConfig(values, dataDir, path),
+    sameOnNodes: sameOnNodes(values),
     bootstrap: {
       appId: values.bootstrapAppId,
       adminTokenScopes: values.bootstrapAdminTokenScopes,
     },
   }
+}
+
+function sameOnNodes(values: OptionValues): Record<string, string> {
+  const keys = optionKeys.filter((key) => optionOf(key).sameOnNodes && !optionOf(key).secret)
+  return Object.fromEntries(
+    keys.map((key) => [options[key].name, optionOf(key).encode(values[key])]),
+  )
 }
 
 function storageConfig(

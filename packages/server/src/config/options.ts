@@ -22,6 +22,11 @@ export interface Option<T = unknown> {
   /** The value is never printed. */
   readonly secret: boolean
   /**
+   * All nodes that share a database must have the same value: whichever node answers a call, it has
+   * the same rules. Differing values are reported. Never for secrets.
+   */
+  readonly sameOnNodes?: boolean
+  /**
    * Returns the end of a sentence about a value that `decode` does not accept, without the value.
    * Default: "must be" and `accepts`.
    */
@@ -32,7 +37,7 @@ export interface Option<T = unknown> {
   encode(value: T): string
 }
 
-type Described = Pick<Option, 'name' | 'text'> & { readonly unit?: string }
+type Described = Pick<Option, 'name' | 'text' | 'sameOnNodes'> & { readonly unit?: string }
 
 type Custom<T> = Omit<Option<T>, 'secret' | 'encode'> &
   Partial<Pick<Option<T>, 'secret' | 'encode'>>
@@ -148,6 +153,7 @@ export const options = {
   }),
   publicUrl: customOption<string | null>({
     name: 'HERMOD_PUBLIC_URL',
+    sameOnNodes: true,
     type: 'URL',
     default: null,
     text: 'The URL under which clients reach the service, for absolute links; unset: the address that it listens on, and for files the one that each request names.',
@@ -168,6 +174,7 @@ export const options = {
   }),
   corsOrigins: customOption<'*' | readonly string[]>({
     name: 'HERMOD_CORS_ORIGINS',
+    sameOnNodes: true,
     type: '*, off or list',
     default: '*',
     text: 'The web origins from which pages may call the service: all (*), none (off), or the listed ones.',
@@ -178,6 +185,7 @@ export const options = {
   }),
   outboundAllow: customOption<readonly string[]>({
     name: 'HERMOD_OUTBOUND_ALLOW',
+    sameOnNodes: true,
     type: 'list',
     default: [],
     text: 'Private addresses that webhooks may call; without it they reach public addresses only.',
@@ -198,6 +206,7 @@ export const options = {
   }),
   httpStatus: choiceOption({
     name: 'HERMOD_HTTP_STATUS',
+    sameOnNodes: true,
     values: ['envelope', 'mirror'],
     default: 'envelope',
     text: 'envelope: every operation answers with HTTP 200 and the code tells; mirror: failures get their HTTP status as well.',
@@ -276,6 +285,7 @@ export const options = {
   }),
   gatewayUserSessions: integerOption({
     name: 'HERMOD_GATEWAY_USER_SESSIONS',
+    sameOnNodes: true,
     unit: 'sessions',
     min: 1,
     max: 10_000,
@@ -408,6 +418,7 @@ export const options = {
   }),
   outboxMaxLagDays: integerOption({
     name: 'HERMOD_OUTBOX_MAX_LAG_DAYS',
+    sameOnNodes: true,
     unit: 'days',
     min: 3,
     max: 365,
@@ -416,6 +427,7 @@ export const options = {
   }),
   pushTraceDays: integerOption({
     name: 'HERMOD_PUSH_TRACE_DAYS',
+    sameOnNodes: true,
     unit: 'days',
     min: 1,
     max: 365,
@@ -424,6 +436,7 @@ export const options = {
   }),
   pushTaskDays: integerOption({
     name: 'HERMOD_PUSH_TASK_DAYS',
+    sameOnNodes: true,
     unit: 'days',
     min: 1,
     max: 3650,
@@ -457,6 +470,7 @@ export const options = {
   }),
   bootstrapAdminTokenScopes: customOption<readonly string[] | null>({
     name: 'HERMOD_BOOTSTRAP_ADMIN_TOKEN_SCOPES',
+    sameOnNodes: true,
     type: 'list',
     default: null,
     text: 'The scopes of HERMOD_BOOTSTRAP_ADMIN_TOKEN, set at every start; unset: all for a new token, and a known one keeps its own.',
@@ -474,6 +488,7 @@ export const options = {
   }),
   rateLimit: toggle({
     name: 'HERMOD_RATE_LIMIT',
+    sameOnNodes: true,
     default: true,
     text: 'off ends every limit of requests, registrations and waiting passwords; failed logins are still slowed down.',
   }),
@@ -493,11 +508,13 @@ export const options = {
   }),
   filesShared: toggle({
     name: 'HERMOD_FILES_SHARED',
+    sameOnNodes: true,
     default: false,
     text: 'on: all nodes mount the folder of the files, so each of them serves files; off: one node does, unless an S3-compatible store has them.',
   }),
   s3Endpoint: customOption<string | null>({
     name: 'HERMOD_S3_ENDPOINT',
+    sameOnNodes: true,
     type: 'URL',
     default: null,
     text: 'The address of an S3-compatible store for files; unset: files are kept in a folder.',
@@ -507,6 +524,7 @@ export const options = {
   }),
   s3PublicEndpoint: customOption<string | null>({
     name: 'HERMOD_S3_PUBLIC_ENDPOINT',
+    sameOnNodes: true,
     type: 'URL',
     default: null,
     text: 'The address under which clients reach that store; unset: HERMOD_S3_ENDPOINT.',
@@ -516,6 +534,7 @@ export const options = {
   }),
   s3Region: textOption<string>({
     name: 'HERMOD_S3_REGION',
+    sameOnNodes: true,
     default: 'us-east-1',
     text: 'The region that signatures for the store name; many stores take any.',
     accepts: '1 to 64 of a-z, 0-9 and -',
@@ -524,6 +543,7 @@ export const options = {
   }),
   s3Bucket: textOption<string | null>({
     name: 'HERMOD_S3_BUCKET',
+    sameOnNodes: true,
     default: null,
     text: 'The bucket for files, which must exist; the service needs the rights to list it and to read, write and delete its objects.',
     accepts: '3 to 63 of a-z, 0-9, . and -, with a letter or digit at both ends',
@@ -552,6 +572,7 @@ export const options = {
   }),
   s3Prefix: textOption<string | null>({
     name: 'HERMOD_S3_PREFIX',
+    sameOnNodes: true,
     default: null,
     text: 'The prefix of the name of every object, for a shared bucket; unset: none.',
     accepts:
@@ -561,12 +582,14 @@ export const options = {
   }),
   s3Uploads: choiceOption({
     name: 'HERMOD_S3_UPLOADS',
+    sameOnNodes: true,
     values: ['through', 'direct'],
     default: 'through',
     text: 'Whether clients send files through the service, or directly to the store by a signed form: that takes a store with POST policies, and clients that send every field of the ticket along.',
   }),
   s3Downloads: choiceOption({
     name: 'HERMOD_S3_DOWNLOADS',
+    sameOnNodes: true,
     values: ['redirect', 'stream'],
     default: 'redirect',
     text: 'Whether downloads are answered with a redirect to a signed address of the store, or with the bytes.',
@@ -590,6 +613,7 @@ export const options = {
   }),
   addressRate: integerOption({
     name: 'HERMOD_ADDRESS_RATE',
+    sameOnNodes: true,
     unit: 'requests per second',
     min: 1,
     max: 1_000_000,
@@ -598,6 +622,7 @@ export const options = {
   }),
   addressBurst: integerOption({
     name: 'HERMOD_ADDRESS_BURST',
+    sameOnNodes: true,
     unit: 'requests',
     min: 1,
     max: 1_000_000,
@@ -606,6 +631,7 @@ export const options = {
   }),
   userRate: integerOption({
     name: 'HERMOD_USER_RATE',
+    sameOnNodes: true,
     unit: 'tokens per second',
     min: 1,
     max: 1_000_000,
@@ -614,6 +640,7 @@ export const options = {
   }),
   userBurst: integerOption({
     name: 'HERMOD_USER_BURST',
+    sameOnNodes: true,
     unit: 'tokens',
     min: 1,
     max: 1_000_000,
@@ -622,6 +649,7 @@ export const options = {
   }),
   userCalls: integerOption({
     name: 'HERMOD_USER_CALLS',
+    sameOnNodes: true,
     unit: 'requests',
     min: 1,
     max: 1_000_000,
@@ -630,6 +658,7 @@ export const options = {
   }),
   userFileRate: integerOption({
     name: 'HERMOD_USER_FILE_RATE',
+    sameOnNodes: true,
     unit: 'bytes per second',
     min: 1024,
     max: 1_099_511_627_776,
@@ -638,6 +667,7 @@ export const options = {
   }),
   userFileBurst: integerOption({
     name: 'HERMOD_USER_FILE_BURST',
+    sameOnNodes: true,
     unit: 'bytes',
     min: 1024,
     max: 1_099_511_627_776,
@@ -646,6 +676,7 @@ export const options = {
   }),
   appRate: integerOption({
     name: 'HERMOD_APP_RATE',
+    sameOnNodes: true,
     unit: 'requests per second',
     min: 1,
     max: 1_000_000,
@@ -654,6 +685,7 @@ export const options = {
   }),
   appBurst: integerOption({
     name: 'HERMOD_APP_BURST',
+    sameOnNodes: true,
     unit: 'requests',
     min: 1,
     max: 1_000_000,
@@ -662,6 +694,7 @@ export const options = {
   }),
   loginUserFailures: integerOption({
     name: 'HERMOD_LOGIN_USER_FAILURES',
+    sameOnNodes: true,
     unit: 'failed logins',
     min: 1,
     max: 1_000_000,
@@ -670,6 +703,7 @@ export const options = {
   }),
   loginAddressFailures: integerOption({
     name: 'HERMOD_LOGIN_ADDRESS_FAILURES',
+    sameOnNodes: true,
     unit: 'failed logins',
     min: 1,
     max: 1_000_000,
@@ -678,6 +712,7 @@ export const options = {
   }),
   loginMaxWaitSeconds: integerOption({
     name: 'HERMOD_LOGIN_MAX_WAIT_SECONDS',
+    sameOnNodes: true,
     unit: 'seconds',
     min: 1,
     max: 3600,
@@ -686,6 +721,7 @@ export const options = {
   }),
   loginForgetMinutes: integerOption({
     name: 'HERMOD_LOGIN_FORGET_MINUTES',
+    sameOnNodes: true,
     unit: 'minutes',
     min: 1,
     max: 1440,
@@ -694,6 +730,7 @@ export const options = {
   }),
   userTokenDays: integerOption({
     name: 'HERMOD_USER_TOKEN_DAYS',
+    sameOnNodes: true,
     unit: 'days',
     min: 1,
     max: 3650,
@@ -702,6 +739,7 @@ export const options = {
   }),
   passwordMinLength: integerOption({
     name: 'HERMOD_PASSWORD_MIN_LENGTH',
+    sameOnNodes: true,
     unit: 'characters',
     min: 6,
     max: 128,
@@ -710,6 +748,7 @@ export const options = {
   }),
   reservedUsernamePrefixes: customOption<readonly string[]>({
     name: 'HERMOD_RESERVED_USERNAME_PREFIXES',
+    sameOnNodes: true,
     type: 'list',
     default: [],
     text: 'Reserved prefixes of usernames, which cannot be registered; upper and lower case count as the same.',
@@ -720,6 +759,7 @@ export const options = {
   }),
   devicesPerUser: integerOption({
     name: 'HERMOD_DEVICES_PER_USER',
+    sameOnNodes: true,
     unit: 'devices',
     min: 1,
     max: 1000,
@@ -728,6 +768,7 @@ export const options = {
   }),
   transactionHours: integerOption({
     name: 'HERMOD_TRANSACTION_HOURS',
+    sameOnNodes: true,
     unit: 'hours',
     min: 1,
     max: 720,
@@ -736,6 +777,7 @@ export const options = {
   }),
   maxMessageBytes: integerOption({
     name: 'HERMOD_MAX_MESSAGE_BYTES',
+    sameOnNodes: true,
     unit: 'bytes',
     min: 1024,
     max: 1_000_000,
@@ -744,6 +786,7 @@ export const options = {
   }),
   maxTargets: integerOption({
     name: 'HERMOD_MAX_TARGETS',
+    sameOnNodes: true,
     unit: 'targets',
     min: 1,
     max: 500,

@@ -43,7 +43,7 @@ ${option.text}
 
 - Type: ${option.type}${unit}
 - Default: ${defaultOf(option)}
-- Must be: ${option.accepts}
+- Must be: ${option.accepts}${option.sameOnNodes ? '\n- Several nodes: the same value on all of them' : ''}
 - Example: \`${option.name}=${option.example}\`
 `
 }

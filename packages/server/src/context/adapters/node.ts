@@ -33,7 +33,7 @@ export function createNode({ config, database, clock, log }: CreateNodeOptions):
       schema: currentSchemaNumber(database),
       host: hostname(),
       pool: storage.maxConnections,
-      settings: {},
+      settings: config.sameOnNodes,
     },
     renewId: () => renewNodeId(dataDir),
     clock,

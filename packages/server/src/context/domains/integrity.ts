@@ -3,6 +3,7 @@ import { IntegrityService } from '../../domain/integrity/integrity-service.js'
 import { IntegrityStore } from '../../domain/integrity/integrity-store.js'
 import type { CertificateExpiry } from '../../domain/push/certificates/certificate-expiry.js'
 import type { SecretService } from '../../domain/secrets/secret-service.js'
+import { nodeNotices } from '../../nodes/node-notices.js'
 import type { Domain } from '../domain.js'
 import type { Infrastructure } from '../infrastructure.js'
 
@@ -19,6 +20,9 @@ export function createIntegrity(
   },
 ) {
   const store = new IntegrityStore()
-  const integrity = new IntegrityService({ database, store, secrets, expiry, files })
+  const integrity = new IntegrityService({
+    ...{ database, store, secrets, expiry, files },
+    nodeNotices: () => nodeNotices(database),
+  })
   return { services: { integrity } } satisfies Domain
 }

@@ -5,6 +5,7 @@ import type { FirstApp } from '../../domain/apps/app-service.js'
 import { Lifecycle } from '../../lib/lifecycle.js'
 import type { Logger } from '../../observability/log.js'
 import type { Executor } from '../../pipeline/executor.js'
+import { nodeNotices, requireFewNodes } from '../../nodes/node-notices.js'
 import { type Context, type ContextOptions, openContext } from '../context.js'
 import { Readiness } from './readiness.js'
 import { type MakeRoutes, startTransports } from './transports.js'
@@ -42,6 +43,8 @@ export function startService(
     // Added before it starts, so that a start that fails gives its lease back; stops after the work.
     parts.add(node, (each) => each.stop())
     await node.start()
+    await requireFewNodes(database)
+    for (const { detail } of await nodeNotices(database)) log.warn(detail)
     parts.add(nodeSessions, (each) => each.stop())
     await nodeSessions.start()
     const { metrics, providers, services, stores } = context

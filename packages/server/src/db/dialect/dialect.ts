@@ -170,6 +170,10 @@ export interface SqlDialect {
   readonly findProblem?: (db: QueryExecutorProvider) => Promise<string | null>
   /** Returns a sentence about a database that the service can use with restrictions, or null. */
   readonly findNotice?: (db: QueryExecutorProvider) => Promise<string | null>
+  /** Returns the lowest limit of connections to the database, of all processes together. */
+  readonly connectionLimit?: (
+    db: QueryExecutorProvider,
+  ) => Promise<{ readonly of: string; readonly connections: number }>
   /** Ends every migration that makes tables or indexes. */
   readonly afterSchema?: (db: Kysely<never>) => Promise<void>
   bulk(statement: Bulk): BulkStatement

@@ -9,7 +9,7 @@ import type { SqlDialect } from './dialect.js'
 import { bulkAppend, bulkStatement } from './postgres/bulk.js'
 import { answersInTime } from './postgres/client.js'
 import { ConnectionError } from './postgres/connection.js'
-import { connectionNotice, postgresProblem } from './postgres/database-check.js'
+import { connectionLimit, connectionNotice, postgresProblem } from './postgres/database-check.js'
 import { ConnectionGate } from './postgres/gate.js'
 import {
   LazyPool,
@@ -117,6 +117,7 @@ export function postgresDialect(options: PostgresOptions): SqlDialect {
       await pool.checkTwo()
       return postgresProblem(db)
     },
+    connectionLimit,
     findNotice: (db) => connectionNotice(db, options.poolSize + longConnections),
     bulk: bulkStatement,
     bulkAppend,

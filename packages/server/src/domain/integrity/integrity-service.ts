@@ -34,11 +34,13 @@ export class IntegrityService {
       readonly secrets: Pick<SecretService, 'check'>
       readonly expiry: Pick<CertificateExpiry, 'check'>
       readonly files: Pick<FileCheck, 'checkReferences' | 'checkStore'>
+      /** Sentences about nodes that do not fit together. */
+      readonly nodeNotices: () => Promise<readonly Omit<IntegrityFault, 'appId'>[]>
     },
   ) {}
 
   async check(): Promise<IntegrityReport> {
-    const { database, store, secrets, expiry, files } = this.options
+    const { database, store, secrets, expiry, files, nodeNotices } = this.options
     let checked = 0
     let isTruncated = false
     const faults: IntegrityFault[] = []
@@ -65,6 +67,8 @@ export class IntegrityService {
       add(await files.checkReferences(db, maxFaultsPerCheck + 1))
     })
     add(await files.checkStore(maxFaultsPerCheck + 1))
+    const notices = await nodeNotices()
+    add({ checked: notices.length, faults: notices.map((notice) => ({ appId: '', ...notice })) })
     return { checked, faults, isTruncated }
   }
 }

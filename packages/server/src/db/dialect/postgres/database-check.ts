@@ -58,15 +58,10 @@ function problemOf(found: Found): string | null {
   return null
 }
 
-/**
- * Returns a sentence about the lowest limit below the number of connections that the service may
- * open, or null. For superusers only the limit of the server counts.
- * @param needed that number
- */
-export async function connectionNotice(
+/** Returns the lowest limit of connections. For superusers only that of the server counts. */
+export async function connectionLimit(
   db: QueryExecutorProvider,
-  needed: number,
-): Promise<string | null> {
+): Promise<{ readonly of: string; readonly connections: number }> {
   const { rows } = await sql<Limits>`
     select current_user::text as "user", current_database()::text as database,
       case when rolsuper then -1 else rolconnlimit end as "roleLimit",
@@ -83,9 +78,22 @@ export async function connectionNotice(
     { of: 'PostgreSQL (max_connections without the reserved ones)', connections: serverLimit },
   ]
   const [lowest] = limits
-    .filter(({ connections }) => connections >= 0 && connections < needed)
+    .filter(({ connections }) => connections >= 0)
     .sort((a, b) => a.connections - b.connections)
-  return lowest
-    ? `${lowest.of} allows ${lowest.connections} connections, fewer than the ${needed} that this node may open`
+  return lowest as (typeof limits)[0]
+}
+
+/**
+ * Returns a sentence about the lowest limit below the number of connections that the service may
+ * open, or null.
+ * @param needed that number
+ */
+export async function connectionNotice(
+  db: QueryExecutorProvider,
+  needed: number,
+): Promise<string | null> {
+  const { of, connections } = await connectionLimit(db)
+  return connections < needed
+    ? `${of} allows ${connections} connections, fewer than the ${needed} that this node may open`
     : null
 }
