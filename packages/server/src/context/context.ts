@@ -34,6 +34,7 @@ import { UserAllowances } from '../pipeline/allowance.js'
 import { CallLimits, noCallLimits } from '../pipeline/call-limits.js'
 import { type CallObserver, Executor } from '../pipeline/executor.js'
 import type { RunningNode } from '../nodes/node.js'
+import type { RunningShares } from '../nodes/shares.js'
 import type { CoreChannel } from '../push/core-channel.js'
 import { SessionRegistry } from '../sessions/registry.js'
 import { openBlobStore } from './adapters/blob-store.js'
@@ -65,6 +66,7 @@ export interface Context {
   readonly epoch: Epoch
   readonly node: RunningNode
   readonly nodeSessions: NodeSessions
+  readonly shares: RunningShares
   readonly delivery: NodeDelivery
   readonly domains: Domains
   readonly services: Services
@@ -86,6 +88,8 @@ export interface ContextOptions {
   readonly core?: CoreChannel | undefined
   /** The time that rules use; the machine's by default. */
   readonly clock?: Clock | undefined
+  /** Leases and jobs go by `clock` too, also with PostgreSQL; for tests that set the time. */
+  readonly goesByClock?: boolean | undefined
 }
 
 /** The file of the embedded database. */
@@ -110,7 +114,12 @@ export async function openDatabase(options: ContextOptions): Promise<Database> {
   })
 }
 
-async function createDatabase({ config, secrets, log }: ContextOptions): Promise<Database> {
+async function createDatabase({
+  config,
+  secrets,
+  log,
+  goesByClock,
+}: ContextOptions): Promise<Database> {
   const { storage, checkAnswers } = config
   const checks = checkAnswers ? { cacheCheck: new CacheCheck(), checksEnds: true } : {}
   const health = new DatabaseHealth(databaseLog(log))
@@ -135,6 +144,7 @@ async function createDatabase({ config, secrets, log }: ContextOptions): Promise
       url: secrets.databaseUrl ?? '',
       poolSize: storage.maxConnections,
       deadlineMs: storage.deadlineMs,
+      goesByProcess: goesByClock,
       stalls: health,
       onError: lostConnectionLog(log),
     }),
@@ -177,9 +187,7 @@ export function openContext(options: ContextOptions): Promise<Context> {
       store: identity,
       changed: () => log.error('the database was replaced or has a new epoch; restart this node'),
     })
-    const { clock = systemClock } = options
-    const node = createNode({ config, database, clock, log })
-    const context = buildContext(options, { database, epoch, node, providers, blobs, media })
+    const context = buildContext(options, { database, epoch, providers, blobs, media })
     context.metrics.storage.watchDisk(() => floor.space)
     const { files, messaging, secrets } = context.services
     await secrets.secretService.requireKeys()
@@ -225,11 +233,10 @@ function buildContext(
   {
     database,
     epoch,
-    node,
     providers,
     blobs,
     media,
-  }: Pick<Context, 'database' | 'epoch' | 'node' | 'providers'> & {
+  }: Pick<Context, 'database' | 'epoch' | 'providers'> & {
     readonly blobs: BlobStore
     readonly media: Media
   },
@@ -242,6 +249,7 @@ function buildContext(
   const caches = createCaches({ database, bus })
   const budget = new EventLoopBudget({ perTurn: 1 })
   const stores = createStores({ database, clock, caches })
+  const { node, shares } = createNode({ config, database, store: stores.shares, clock, log })
   const sessions = new SessionRegistry()
   const appended = (appId: string) => bus.publish('outbox.appended', { appId })
   const outbox = new Outbox({ database, store: stores.outbox, clock, appended })
@@ -275,6 +283,7 @@ function buildContext(
       outbox,
       epoch,
       node,
+      shares,
       jobs,
       sessions,
       directory,
@@ -330,6 +339,7 @@ function buildContext(
     epoch,
     node,
     nodeSessions,
+    shares,
     ...{ config, database, bus, clock, idClock, sessions, stores, delivery, domains, services },
     ...{ executor, limits, metrics, providers },
   }

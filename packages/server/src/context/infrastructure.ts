@@ -7,6 +7,7 @@ import type { Clock } from '../lib/clock.js'
 import type { EventLoopBudget } from '../lib/concurrency/event-loop-budget.js'
 import type { IdGenerator } from '../lib/ids/ids.js'
 import type { ThisNode } from '../nodes/node.js'
+import type { Shares } from '../nodes/shares.js'
 import type { Logger } from '../observability/log.js'
 import type { Metrics } from '../observability/metrics.js'
 import type { Outbox } from '../outbox/outbox.js'
@@ -23,6 +24,7 @@ export interface Infrastructure {
   readonly outbox: Outbox
   readonly epoch: Epoch
   readonly node: ThisNode
+  readonly shares: Shares
   readonly jobs: JobQueue
   /** Those of this node. */
   readonly sessions: SessionRegistry

@@ -1,4 +1,5 @@
 import type { Database } from '../db/database.js'
+import { databaseNow } from '../db/database-now.js'
 import { AppStore } from '../domain/apps/app-store.js'
 import { ContactRequestStore } from '../domain/contacts/contact-request-store.js'
 import { ContactStore } from '../domain/contacts/contact-store.js'
@@ -28,8 +29,8 @@ import { SettingsStore } from '../domain/users/settings/settings-store.js'
 import { UserStore } from '../domain/users/user-store.js'
 import { WaitingEventStore } from '../domain/webhooks/waiting/waiting-event-store.js'
 import { JobStore } from '../jobs/job-store.js'
-import { LeaseStore } from '../jobs/lease-store.js'
 import type { Clock } from '../lib/clock.js'
+import { ShareStore } from '../nodes/share-store.js'
 import { OutboxStore } from '../outbox/outbox-store.js'
 import type { Caches } from './caches.js'
 
@@ -58,9 +59,8 @@ export function createStores({
     groupBlocks: new BlockStore(database),
     groupInvitations: new InvitationStore(database),
     identities: new IdentityStore(database),
-    jobs: new JobStore(),
+    jobs: new JobStore(databaseNow(database.dialect, clock)),
     joinRequests: new JoinRequestStore(database),
-    leases: new LeaseStore(database, clock),
     loginNetworks: new LoginNetworkStore(),
     members: new MemberStore(database, members),
     messages: new MessageStore(database),
@@ -74,6 +74,7 @@ export function createStores({
     readers: new ReaderStore(database),
     removals: new RemovalStore(database),
     sessions: new SessionStore(),
+    shares: new ShareStore(database),
     settings: new SettingsStore(database, userStates),
     storedMessages: new StoredMessages(database),
     tokens: new TokenStore(database, tokens),

@@ -6,12 +6,11 @@ import { type RawBuilder, sql } from './kysely.js'
 export type DatabaseNow = () => RawBuilder<number>
 
 /**
- * The time of leases. Nodes that share a database go by its clock, at the start of the statement,
- * since theirs differ; with the embedded database it is the clock of the process.
+ * The time of leases and jobs. Nodes that share a database go by its clock, since theirs differ;
+ * with the embedded database it is the clock of the process.
  */
-export function databaseNow({ name }: Pick<SqlDialect, 'name'>, clock: Clock): DatabaseNow {
-  return name === 'sqlite' ? () => sql<number>`${clock.now()}` : () => sharedNow
+export function databaseNow({ now }: Pick<SqlDialect, 'now'>, clock: Clock): DatabaseNow {
+  if (now === null) return () => sql<number>`cast(${clock.now()} as bigint)`
+  const shared = sql.raw<number>(now)
+  return () => shared
 }
-
-/** Constant in a statement, so that an index serves a comparison with it. */
-const sharedNow = sql<number>`(extract(epoch from statement_timestamp()) * 1000)::bigint`

@@ -673,10 +673,10 @@ export const personalData = {
     ref: move.keep('The ID alone, in what others read again.'),
     position: move.delete,
   },
-  leases: {
+  node_shares: {
+    kind: never.none,
     name: never.none,
-    owner: never.none,
-    expires_at: never.none,
+    lease: never.none,
   },
   sessions: {
     app_id: never.none,

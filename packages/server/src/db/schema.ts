@@ -74,7 +74,7 @@ export interface Schema {
   webhook_attempts: TableOf<typeof webhookAttemptsTable>
   event_consumers: TableOf<typeof eventConsumersTable>
   user_changes: UserChangesTable
-  leases: LeasesTable
+  node_shares: TableOf<typeof nodeSharesTable>
   sessions: TableOf<typeof sessionsTable>
   nodes: TableOf<typeof nodesTable>
   failed_logins: TableOf<typeof failedLoginsTable>
@@ -932,11 +932,12 @@ export interface UserChangesTable {
   position: number
 }
 
-/** Rights that one node at a time holds, and their holders. */
-export interface LeasesTable {
-  name: string
-  owner: string
-  expires_at: number
+/** Work that one node at a time runs, and the node that does. */
+export const nodeSharesTable = {
+  kind: text,
+  name: text,
+  /** The lease of the node; the work is free when the lease is over. */
+  lease: bigint,
 }
 
 /** The processes that share the database; the embedded one has none. Times are those of the database. */

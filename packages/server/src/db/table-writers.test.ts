@@ -64,7 +64,7 @@ const tableWriters: Readonly<Record<keyof Schema, string>> = {
   sent_transactions: 'domain/messaging/transactions/transaction',
   id_slots: 'db/id-reservations',
   key_checks: 'domain/secrets/key-check',
-  leases: 'jobs/lease',
+  node_shares: 'nodes/share',
   sessions: 'domain/sessions/session',
   nodes: 'nodes/node',
   failed_logins: 'domain/login/failure',
@@ -115,18 +115,19 @@ describe('the writers of tables', () => {
   })
 
   it.each([
-    ['built', "tx.insertInto('leases').values(row)"],
-    ['built over lines', "tx\n  .updateTable(\n'leases')"],
-    ['written by hand', 'sql`delete from leases where owner = 1`'],
-    ['an update by hand', 'sql`update leases as l set owner = 1`'],
-    ['a bulk insert', "const insert: BulkInsert = { table: 'leases', columns }"],
-    ['a bulk deletion', "const gone: BulkDelete = { deleteFrom: 'leases', keys }"],
+    ['built', "tx.insertInto('node_shares').values(row)"],
+    ['built over lines', "tx\n  .updateTable(\n'node_shares')"],
+    ['written by hand', 'sql`delete from node_shares where lease = 1`'],
+    ['an update by hand', 'sql`update node_shares as l set lease = 1`'],
+    ['a bulk insert', "const insert: BulkInsert = { table: 'node_shares', columns }"],
+    ['a bulk deletion', "const gone: BulkDelete = { deleteFrom: 'node_shares', keys }"],
   ])('are found in a statement that is %s', (_, source) => {
-    expect(writersIn([['other/module.ts', source]])).toEqual(['other/module: leases'])
+    expect(writersIn([['other/module.ts', source]])).toEqual(['other/module: node_shares'])
   })
 
   it('are not those that read or lock', () => {
-    const source = "db.selectFrom('leases').forUpdate(); sql`select 1 from leases for update`"
+    const source =
+      "db.selectFrom('node_shares').forUpdate(); sql`select 1 from node_shares for update`"
     expect(writersIn([['other/module.ts', source]])).toEqual([])
   })
 })

@@ -36,8 +36,11 @@ export interface NewJob<Payload> {
 /** A job that may be taken. */
 export type DueJob = Pick<
   TableRow<typeof jobsTable>,
-  'appId' | 'jobId' | 'payload' | 'attempts' | 'runAt' | 'deadlineAt'
->
+  'appId' | 'jobId' | 'payload' | 'attempts' | 'deadlineAt'
+> & {
+  /** The time since which it is due. */
+  readonly overdueMs: number
+}
 
 export interface Taking {
   readonly kind: string

@@ -28,17 +28,17 @@ export class JobQueue {
     const { store, ids, clock, announce } = this.options
     const now = clock.now()
     const [jobId = 0] = ids.takeReserved(1)
-    await store.insert(tx, {
+    const values = {
       app_id: job.appId,
       job_id: jobId,
       kind: kind.name,
       key: job.key ?? '',
       payload: JSON.stringify(job.payload),
-      run_at: job.runAt ?? now,
       deadline_at: job.deadlineAt ?? null,
       created_at: now,
       updated_at: now,
-    })
+    }
+    await store.insert(tx, values, (job.runAt ?? now) - now)
     tx.afterCommit(() => announce(kind.name))
   }
 

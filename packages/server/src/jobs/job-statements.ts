@@ -17,7 +17,11 @@ const columns = columnsOf(
 )
 
 /** Jobs without a deadline. The caller knows that no unfinished job has the same key. */
-export const insertJobs: BulkInsert = { table: 'jobs', columns }
+export const insertJobs: BulkInsert = {
+  table: 'jobs',
+  columns,
+  instant: { column: 'run_at', now: 'created_at' },
+}
 
 /** The values of a row of {@link insertJobs}. */
 export type JobValues = TableRow<typeof columns>

@@ -1,6 +1,7 @@
 import { camelCase } from '../db/columns.js'
+import type { DatabaseNow } from '../db/database-now.js'
 import type { Queryable, StatementTx, Tx } from '../db/database.js'
-import { type Insertable, sql } from '../db/kysely.js'
+import { type Insertable, type RawBuilder, sql } from '../db/kysely.js'
 import { lockForUpdate } from '../db/locking.js'
 import type { Schema } from '../db/schema.js'
 import { paddedForPlanCache } from '../lib/chunks.js'
@@ -14,13 +15,20 @@ const attemptsInARow = 3
 
 /**
  * Jobs and their owners. The node that takes a job has it until `run_at`; then others may take it
- * over.
+ * over. That time is of the database's clock, all others are of the node's.
  */
 export class JobStore {
-  async insert(tx: StatementTx, job: Insertable<Schema['jobs']>): Promise<void> {
+  constructor(private readonly now: DatabaseNow) {}
+
+  /** @param delayMs the time after which it runs */
+  async insert(
+    tx: StatementTx,
+    job: Omit<Insertable<Schema['jobs']>, 'run_at'>,
+    delayMs: number,
+  ): Promise<void> {
     await tx
       .insertInto('jobs')
-      .values(job)
+      .values({ ...job, run_at: this.#after(delayMs) })
       .onConflict((conflict) =>
         conflict
           .columns(['app_id', 'kind', 'key'])
@@ -44,10 +52,12 @@ export class JobStore {
   }
 
   /** The due jobs of a kind, the longest due first. */
-  listDue(db: Queryable, kind: string, now: number, limit: number): Promise<DueJob[]> {
+  listDue(db: Queryable, kind: string, limit: number): Promise<DueJob[]> {
+    const now = this.now()
     return db
       .selectFrom('jobs')
-      .select(camelCase(['app_id', 'job_id', 'payload', 'attempts', 'run_at', 'deadline_at']))
+      .select(camelCase(['app_id', 'job_id', 'payload', 'attempts', 'deadline_at']))
+      .select(sql<number>`${now} - run_at`.as('overdueMs'))
       .where(isUnfinished)
       .where('kind', '=', kind)
       .where('run_at', '<=', now)
@@ -75,10 +85,15 @@ export class JobStore {
       .where('app_id', '=', appId)
       .where('job_id', 'in', jobIds)
       .where(isUnfinished)
-      .where('run_at', '<=', now)
+      .where('run_at', '<=', this.now())
     const rows = await tx
       .updateTable('jobs')
-      .set({ owner, run_at: now + leaseMs, attempts: sql`attempts + 1`, updated_at: now })
+      .set({
+        owner,
+        run_at: this.#after(leaseMs),
+        attempts: sql`attempts + 1`,
+        updated_at: now,
+      })
       .where('app_id', '=', appId)
       // Repeated, so that no plan reads all jobs of the app.
       .where('job_id', 'in', jobIds)
@@ -103,15 +118,18 @@ export class JobStore {
     const { numUpdatedRows } = await this.#finished(tx, outcome, now)
       .where('app_id', '=', job.appId)
       .where('job_id', '=', job.jobId)
-      .where('run_at', '<=', now)
+      .where('run_at', '<=', this.now())
       .executeTakeFirst()
     return numUpdatedRows > 0n
   }
 
-  /** @returns false when one of the jobs was lost: another node took it over */
-  async renew(tx: StatementTx, taken: TakenJobs, until: number): Promise<boolean> {
+  /**
+   * Prolongs the lease of taken jobs.
+   * @returns false when one of them was lost: another node took it over
+   */
+  async renew(tx: StatementTx, taken: TakenJobs, leaseMs: number): Promise<boolean> {
     const { numUpdatedRows } = await this.#taken(tx, taken)
-      .set({ run_at: until })
+      .set({ run_at: this.#after(leaseMs) })
       .executeTakeFirst()
     return numUpdatedRows === BigInt(taken.jobs.length)
   }
@@ -131,14 +149,14 @@ export class JobStore {
     return Number(numUpdatedRows)
   }
 
-  /** Gives jobs back, to be taken again at `runAt`. @param attempts the new count */
+  /** Gives jobs back, to be taken again after `delayMs`. @param attempts the new count */
   async giveBack(
     tx: StatementTx,
     taken: TakenJobs,
-    { runAt, attempts, now }: { runAt: number; attempts: number; now: number },
+    { delayMs, attempts, now }: { delayMs: number; attempts: number; now: number },
   ): Promise<number> {
     const { numUpdatedRows } = await this.#taken(tx, taken)
-      .set({ owner: '', run_at: runAt, attempts, is_again: 0, updated_at: now })
+      .set({ owner: '', run_at: this.#after(delayMs), attempts, is_again: 0, updated_at: now })
       .executeTakeFirst()
     return Number(numUpdatedRows)
   }
@@ -150,7 +168,7 @@ export class JobStore {
   async endLeases(tx: Tx, now: number): Promise<void> {
     await tx
       .updateTable('jobs')
-      .set({ owner: '', run_at: now, is_again: 0, updated_at: now })
+      .set({ owner: '', run_at: this.now(), is_again: 0, updated_at: now })
       .where(isUnfinished)
       .where('owner', '<>', '')
       .where('attempts', '<=', attemptsInARow)
@@ -175,6 +193,10 @@ export class JobStore {
     return Number(numDeletedRows)
   }
 
+  #after(delayMs: number): RawBuilder<number> {
+    return sql<number>`${this.now()} + ${Math.round(delayMs)}`
+  }
+
   #taken(tx: StatementTx, { appId, owner, jobs }: TakenJobs) {
     return tx
       .updateTable('jobs')
@@ -193,7 +215,7 @@ export class JobStore {
         attempts: sql<number>`case when is_again = 1 then 0 else attempts end`,
         is_again: 0,
         owner: '',
-        run_at: now,
+        run_at: this.now(),
         updated_at: now,
       })
       .where(isUnfinished)

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database, StatementTx } from '../db/database.js'
 import type { Clock } from '../lib/clock.js'
-import { Lease } from '../lib/concurrency/lease.js'
 import { type JobKind, type JobOutcome, retryDelayMs, type TakenJobs } from './job-model.js'
 import type { JobStore } from './job-store.js'
+import { renewing } from './renewal.js'
 import { takeJobs } from './take-jobs.js'
 
 /** The handler of one kind of job. */
@@ -183,11 +183,11 @@ class JobKindRunner {
     const { kind, jobsPerRun: limit, maxAttempts } = this.handler
     const now = clock.now()
     const taking = { kind, now, leaseMs, limit, maxAttempts, owner: randomUUID() }
-    const { dueSince, taken, givenUp } = await takeJobs({ database, store }, taking)
-    observer.overdue(kind, dueSince === null ? 0 : now - dueSince)
+    const { overdueMs, taken, givenUp } = await takeJobs({ database, store }, taking)
+    observer.overdue(kind, overdueMs ?? 0)
     for (const outcome of givenUp) observer.finished(kind, outcome, 1, 0)
     // Other jobs may be due behind those that were given up or that another node took.
-    if (dueSince !== null) this.#isWoken = true
+    if (overdueMs !== null) this.#isWoken = true
     return taken
   }
 
@@ -209,7 +209,7 @@ class JobKindRunner {
 
   /** @returns null when the run succeeded, else its error and time */
   async #attempt(taken: TakenJobs): Promise<FailedRun | null> {
-    const { clock } = this.options
+    const { database, store, clock, leaseMs = defaultLeaseMs } = this.options
     const ending = new AbortController()
     const startedAt = clock.now()
     const deadlines = taken.jobs.flatMap(({ deadlineAt }) => deadlineAt ?? [])
@@ -228,21 +228,18 @@ class JobKindRunner {
     }
     const failed = (error: unknown) => this.options.observer.failed(this.handler.kind, error)
     try {
-      await this.#leaseOf(taken).keep(run, { failed, ending: ending.signal })
+      await renewing(run, {
+        everyMs: leaseMs / 3,
+        renew: () => database.statement((tx) => store.renew(tx, taken, leaseMs)),
+        failed,
+        ending: ending.signal,
+      })
       return null
     } catch (error) {
       return { error, at: Math.max(noEarlierThan, clock.now()) }
     } finally {
       clearTimeout(timer)
     }
-  }
-
-  #leaseOf(taken: TakenJobs): Lease {
-    const { database, store, clock, leaseMs = defaultLeaseMs } = this.options
-    return new Lease({
-      ttlMs: leaseMs,
-      acquire: (ttlMs) => database.statement((tx) => store.renew(tx, taken, clock.now() + ttlMs)),
-    })
   }
 
   async #settle(taken: TakenJobs, failure: FailedRun | null): Promise<JobOutcome> {
@@ -255,7 +252,7 @@ class JobKindRunner {
     const settled = await this.#store((tx) =>
       outcome === 'retried' || isInterrupted
         ? store.giveBack(tx, taken, {
-            runAt: isInterrupted ? now : now + retryDelayMs(attempts, Math.random()),
+            delayMs: isInterrupted ? 0 : retryDelayMs(attempts, Math.random()),
             attempts: isInterrupted ? attempts - 1 : attempts,
             now,
           })

@@ -3,19 +3,27 @@ import { MaintenanceScheduler, type MaintenanceTask } from './maintenance-schedu
 
 const minuteMs = 60_000
 
-/** Leases as several nodes share them. */
-class Leases {
-  readonly #leases = new Map<string, { owner: string; until: number }>()
+/** Shares that the test gives and takes away. */
+class TestShares {
+  isHeld = true
+  readonly #ends: (() => Promise<void>)[] = []
 
-  async acquire(name: string, owner: string, ttlMs: number): Promise<boolean> {
-    const lease = this.#leases.get(name)
-    if (lease && lease.owner !== owner && lease.until > Date.now()) return false
-    this.#leases.set(name, { owner, until: Date.now() + ttlMs })
-    return true
+  add(_kind: string, _name: string, end: () => Promise<void>) {
+    this.#ends.push(end)
+    const isHeld = () => this.isHeld
+    return {
+      get isHeld() {
+        return isHeld()
+      },
+      get isOwn() {
+        return isHeld()
+      },
+    }
   }
 
-  async release(name: string, owner: string): Promise<void> {
-    if (this.#leases.get(name)?.owner === owner) this.#leases.delete(name)
+  async lose(): Promise<void> {
+    this.isHeld = false
+    await Promise.all(this.#ends.map((end) => end()))
   }
 }
 
@@ -27,13 +35,11 @@ interface Run {
   end(error?: Error): void
 }
 
-let leases: Leases
 let runs: Run[]
 let outcomes: string[]
 
 beforeEach(() => {
   vi.useFakeTimers()
-  leases = new Leases()
   runs = []
   outcomes = []
 })
@@ -41,7 +47,11 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-function node(name: string, intervals: Readonly<Record<string, number>>): MaintenanceScheduler {
+function node(
+  name: string,
+  intervals: Readonly<Record<string, number>>,
+  shares = new TestShares(),
+): MaintenanceScheduler {
   const tasks = Object.entries(intervals).map(
     ([task, intervalMs]): MaintenanceTask => ({
       name: task,
@@ -55,7 +65,7 @@ function node(name: string, intervals: Readonly<Record<string, number>>): Mainte
   )
   const scheduler = new MaintenanceScheduler({
     tasks,
-    leases,
+    shares,
     observer: {
       finished: (task, outcome) => outcomes.push(`${task} ${outcome}`),
       failed: (task, error) => outcomes.push(`${task}: ${(error as Error).message}`),
@@ -88,52 +98,45 @@ describe('MaintenanceScheduler', () => {
     expect(names()).toEqual(['a long', 'a long'])
   })
 
-  it('runs a task on one node at a time, however long it takes', async () => {
-    node('a', { long: minuteMs })
-    await pass(1)
-    node('b', { long: minuteMs })
-    await pass(10 * minuteMs)
-    expect(names()).toEqual(['a long'])
-    runs[0]?.end()
+  it('runs tasks only while it has their shares', async () => {
+    const shares = new TestShares()
+    shares.isHeld = false
+    node('a', { task: minuteMs }, shares)
     await pass(3 * minuteMs)
+    expect(names()).toEqual([])
+    shares.isHeld = true
+    await pass(minuteMs)
+    expect(names()).toEqual(['a task'])
+  })
+
+  it('a lost share: aborts the run, and the share is free when the run has ended', async () => {
+    const shares = new TestShares()
+    node('a', { long: minuteMs }, shares)
+    await pass(minuteMs)
+    let isFree = false
+    const losing = shares.lose().then(() => {
+      isFree = true
+    })
+    expect(runs[0]?.signal.aborted).toBe(true)
+    await pass(minuteMs)
+    expect(isFree).toBe(false)
+    runs[0]?.end()
+    await losing
+    shares.isHeld = true
+    await pass(minuteMs)
+    expect(runs[1]?.signal.aborted).toBe(false)
     expect(names()).toEqual(['a long', 'a long'])
   })
 
-  it('leaves a task to another node as soon as its own node stops', async () => {
+  it('stop: aborts the run and waits for it', async () => {
     const first = node('a', { task: minuteMs })
-    await pass(1)
-    node('b', { task: minuteMs })
     await pass(minuteMs)
     const stopping = first.stop()
     expect(runs[0]?.signal.aborted).toBe(true)
     runs[0]?.end()
     await stopping
-    await pass(minuteMs)
-    expect(names()).toEqual(['a task', 'b task'])
-  })
-
-  it('takes a task over from a node that died, once its lease has ended', async () => {
-    await leases.acquire('maintenance/task', 'killed node', 2 * minuteMs)
-    node('b', { task: minuteMs })
-    await pass(minuteMs)
-    expect(names()).toEqual([])
-    await pass(minuteMs)
-    expect(names()).toEqual(['b task'])
-  })
-
-  it('aborts a run when the lease is lost', async () => {
-    const first = node('a', { long: minuteMs })
-    await pass(minuteMs)
-    const acquire = vi.spyOn(leases, 'acquire').mockRejectedValue(new Error('no database'))
     await pass(2 * minuteMs)
-    expect(runs[0]?.signal.aborted).toBe(false)
-    acquire.mockRestore()
-    await leases.acquire('maintenance/long', 'another', 2 * minuteMs)
-    await pass(minuteMs)
-    expect(runs[0]?.signal.aborted).toBe(true)
-    runs[0]?.end()
-    await first.stop()
-    expect(names()).toEqual(['a long'])
+    expect(names()).toEqual(['a task'])
   })
 
   it('reports a failed task, and runs it again at its interval', async () => {

@@ -1,6 +1,4 @@
-import { randomUUID } from 'node:crypto'
-import { Lease } from '../lib/concurrency/lease.js'
-import type { LeaseStore } from './lease-store.js'
+import type { Share, Shares } from '../nodes/shares.js'
 
 /** Recurring upkeep; a run does a limited amount. */
 export interface MaintenanceTask {
@@ -17,80 +15,82 @@ interface MaintenanceObserver {
 
 interface MaintenanceSchedulerOptions {
   readonly tasks: readonly MaintenanceTask[]
-  readonly leases: Pick<LeaseStore, 'acquire' | 'release'>
+  readonly shares: Shares
   readonly observer: MaintenanceObserver
 }
 
-const shortestLeaseMs = 30_000
+/** A task on this node. */
+interface Work {
+  readonly task: MaintenanceTask
+  readonly share: Share
+  /** Aborts the present run. */
+  ending: AbortController
+  running: Promise<void> | null
+}
 
 /**
- * Runs each task at its interval, on the one node that has its lease. The lease is longer than the
- * interval, so that a task stays on its node while that lives. Tasks do not wait for one another,
- * and a task that still runs is not started again.
+ * Runs each task at its interval, on the one node that has its share. Tasks do not wait for one
+ * another, and a task that still runs is not started again.
  */
 export class MaintenanceScheduler {
-  readonly #owner = randomUUID()
-  readonly #stopping = new AbortController()
-  readonly #running = new Map<string, Promise<void>>()
+  readonly #works: readonly Work[]
   readonly #timers: NodeJS.Timeout[] = []
-  /** Leases by the name of their task. */
-  readonly #leases = new Map<string, Lease>()
+  #isStopped = false
 
-  constructor(private readonly options: MaintenanceSchedulerOptions) {}
+  constructor(private readonly options: MaintenanceSchedulerOptions) {
+    this.#works = options.tasks.map((task) => {
+      const work: Work = {
+        task,
+        share: options.shares.add('maintenance', task.name, () => end(work)),
+        ending: new AbortController(),
+        running: null,
+      }
+      return work
+    })
+  }
 
   start(): void {
-    for (const task of this.options.tasks)
-      this.#timers.push(setInterval(() => this.#begin(task), task.intervalMs).unref())
+    for (const work of this.#works)
+      this.#timers.push(setInterval(() => this.#begin(work), work.task.intervalMs).unref())
   }
 
   /** Waits for the running tasks. */
   async idle(): Promise<void> {
-    await Promise.all(this.#running.values())
+    await Promise.all(this.#works.map(({ running }) => running))
   }
 
-  /** Aborts the running tasks, waits for them, and leaves the tasks to other nodes. */
+  /** Aborts the running tasks and waits for them. */
   async stop(): Promise<void> {
-    this.#stopping.abort()
+    this.#isStopped = true
     for (const timer of this.#timers.splice(0)) clearInterval(timer)
-    await this.idle()
-    for (const lease of this.#leases.values()) await lease.release()
+    await Promise.all(this.#works.map(end))
   }
 
-  #begin(task: MaintenanceTask): void {
-    if (this.#stopping.signal.aborted || this.#running.has(task.name)) return
-    const running = this.#run(task).finally(() => this.#running.delete(task.name))
-    this.#running.set(task.name, running)
+  #begin(work: Work): void {
+    if (this.#isStopped || work.running || !work.share.isHeld) return
+    work.running = this.#run(work).finally(() => {
+      work.running = null
+    })
   }
 
-  async #run(task: MaintenanceTask): Promise<void> {
+  async #run({ task, ending }: Work): Promise<void> {
     const { observer } = this.options
-    const lease = this.#leaseOf(task)
     const startedAt = performance.now()
     const finished = (outcome: 'done' | 'failed') =>
       observer.finished(task.name, outcome, (performance.now() - startedAt) / 1_000)
     try {
-      if (!(await lease.take())) return
-      await lease.keep((lost) => task.run(AbortSignal.any([this.#stopping.signal, lost])), {
-        failed: (error) => observer.failed(task.name, error),
-      })
+      await task.run(ending.signal)
       finished('done')
     } catch (error) {
       finished('failed')
       observer.failed(task.name, error)
     }
   }
+}
 
-  #leaseOf({ name: task, intervalMs }: MaintenanceTask): Lease {
-    const known = this.#leases.get(task)
-    if (known) return known
-    const { leases } = this.options
-    const name = `maintenance/${task}`
-    const lease = new Lease({
-      ttlMs: Math.max(2 * intervalMs, shortestLeaseMs),
-      acquire: (ttlMs) => leases.acquire(name, this.#owner, ttlMs),
-      release: () => leases.release(name, this.#owner),
-    })
-    this.#leases.set(task, lease)
-    return lease
-  }
+/** Aborts the run of a task and waits for it. */
+async function end(work: Work): Promise<void> {
+  work.ending.abort()
+  work.ending = new AbortController()
+  await work.running
 }

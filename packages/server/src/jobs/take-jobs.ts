@@ -4,7 +4,7 @@ import type { JobStore } from './job-store.js'
 
 interface TakeResult {
   /** The time since which the oldest due job is due; null when no job is due. */
-  readonly dueSince: number | null
+  readonly overdueMs: number | null
   readonly taken: TakenJobs | null
   /** The outcomes of jobs that were given up. */
   readonly givenUp: readonly FinalOutcome[]
@@ -19,7 +19,7 @@ export async function takeJobs(
   taking: Taking,
 ): Promise<TakeResult> {
   const { kind, now, limit, maxAttempts } = taking
-  const due = await database.read((db) => store.listDue(db, kind, now, limit))
+  const due = await database.read((db) => store.listDue(db, kind, limit))
   const givenUp: FinalOutcome[] = []
   const left: DueJob[] = []
   for (const job of due) {
@@ -33,7 +33,7 @@ export async function takeJobs(
   const isSameBatch = (job: DueJob) => job.appId === first?.appId && job.attempts === 0
   const sameBatch = first?.attempts === 0 ? others.filter(isSameBatch) : []
   return {
-    dueSince: due[0]?.runAt ?? null,
+    overdueMs: due[0]?.overdueMs ?? null,
     // Jobs that another node has taken in the meantime stay with it.
     taken: first
       ? await database.statement((tx) => store.take(tx, [first, ...sameBatch], taking))

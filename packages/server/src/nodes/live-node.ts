@@ -32,6 +32,11 @@ const tickMs = 1_000
 const heartbeatMs = 5_000
 /** A node without a heartbeat for so long is dead. */
 export const silentMs = 15_000
+/**
+ * The time from the beginning of a heartbeat in which the lease is certainly valid. What work has to
+ * end is left until others may take it over.
+ */
+const validMs = 13_000
 /** A longer time between two heartbeats is a gap. */
 const gapMs = 2 * heartbeatMs
 const toldDifferenceMs = 1_000
@@ -73,7 +78,7 @@ export class LiveNode implements RunningNode {
   }
 
   get isLive(): boolean {
-    return this.#now() < this.#renewedAt + silentMs
+    return this.#now() < this.#renewedAt + validMs
   }
 
   get isDraining(): boolean {

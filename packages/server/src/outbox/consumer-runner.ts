@@ -1,8 +1,9 @@
 import type { Database } from '../db/database.js'
+import type { Share } from '../nodes/shares.js'
 import type { Consumer, MessageReader } from './consumer.js'
 import { appOutbox, pageAfter } from './outbox-page.js'
 import type { OutboxRow, OutboxStore } from './outbox-store.js'
-import type { ConsumerLease, Positions } from './positions.js'
+import type { Positions } from './positions.js'
 import { eventsOfRow } from './rows/row-events.js'
 
 /** Receives lag and failures of consumers, for logs and metrics. */
@@ -20,7 +21,8 @@ interface ConsumerRunnerOptions {
   readonly messages: MessageReader
   readonly consumer: Consumer
   readonly positions: Positions
-  readonly lease: ConsumerLease
+  /** The right to run the consumer on this node. */
+  readonly share: Pick<Share, 'isHeld'>
   readonly observer: ConsumerObserver
   /** The pause of an app after a first failure; each further failure doubles it. */
   readonly retryMs: number
@@ -32,8 +34,6 @@ const eventsPerStep = 1_000
 /** Apps that are handled at once. */
 const maxApps = 8
 const maxRetryMs = 60_000
-/** The time for which wakes do not request the lease after another node was seen holding it. */
-const refusalMs = 1_000
 
 interface ConsumerFailures {
   readonly count: number
@@ -48,10 +48,8 @@ export class ConsumerRunner {
   readonly #unwanted = new Set<string>()
   readonly #running = new Map<string, Promise<void>>()
   readonly #failures = new Map<string, ConsumerFailures>()
-  #leaseSignal = new AbortController()
-  #hasLease = false
+  #ending = new AbortController()
   #isRunning = false
-  #refusedAt = Number.NEGATIVE_INFINITY
   #polling: Promise<void> | undefined
 
   constructor(private readonly options: ConsumerRunnerOptions) {}
@@ -65,12 +63,12 @@ export class ConsumerRunner {
   /** Runs the consumer for an app with new events. */
   wake(appId: string): void {
     if (!this.#isRunning || this.#unwanted.has(appId)) return
+    if (!this.options.share.isHeld) return
     this.#wanted.add(appId)
-    if (this.#hasLease) this.#startWanted()
-    else if (performance.now() - this.#refusedAt > refusalMs) void this.poll()
+    this.#startWanted()
   }
 
-  /** Looks for events that no wake announced, if this node has or can get the lease. */
+  /** Looks for events that no wake announced, if this node has the share. */
   poll(): Promise<void> {
     this.#polling ??= this.#poll().finally(() => {
       this.#polling = undefined
@@ -80,23 +78,23 @@ export class ConsumerRunner {
 
   async stop(): Promise<void> {
     this.#isRunning = false
-    this.#leaseSignal.abort()
+    await this.end()
     await this.#polling
+  }
+
+  /** Ends what runs, since another node is to run the consumer. */
+  async end(): Promise<void> {
+    this.#ending.abort()
+    this.#ending = new AbortController()
+    this.#wanted.clear()
     await Promise.all(this.#running.values())
-    await this.options.lease.release()
   }
 
   async #poll(): Promise<void> {
-    const { consumer, positions, lease, observer } = this.options
+    const { consumer, positions, share, observer } = this.options
+    if (!share.isHeld) return
     try {
-      if (this.#hasLease && !(lease.isHeld && (await lease.take()))) this.#endLease()
       const behind = await positions.listBehind()
-      if (!this.#hasLease && behind.length > 0) this.#hasLease = await lease.take()
-      if (!this.#hasLease) {
-        this.#wanted.clear()
-        if (behind.length > 0) this.#refusedAt = performance.now()
-        return
-      }
       observer.lagging(
         consumer.name,
         behind.reduce((sum, { head, position }) => sum + head - position, 0),
@@ -108,13 +106,8 @@ export class ConsumerRunner {
     }
   }
 
-  #endLease(): void {
-    this.#hasLease = false
-    this.#leaseSignal.abort()
-    this.#leaseSignal = new AbortController()
-  }
-
   #startWanted(): void {
+    if (!this.options.share.isHeld) return
     for (const appId of this.#wanted) {
       if (this.#running.size >= maxApps || !this.#isRunning) return
       if (this.#running.has(appId) || this.#failures.get(appId)?.isResting) continue
@@ -129,9 +122,9 @@ export class ConsumerRunner {
 
   async #run(appId: string): Promise<void> {
     const { consumer, observer, retryMs } = this.options
-    const { signal } = this.#leaseSignal
+    const { signal } = this.#ending
     try {
-      while (!signal.aborted && this.options.lease.isHeld && (await this.#step(appId, signal)));
+      while (!signal.aborted && this.options.share.isHeld && (await this.#step(appId, signal)));
       this.#failures.delete(appId)
     } catch (error) {
       if (signal.aborted) return

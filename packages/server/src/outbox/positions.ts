@@ -1,10 +1,6 @@
 import type { Database } from '../db/database.js'
-import type { Lease } from '../lib/concurrency/lease.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 import type { ConsumerProgress, OutboxStore } from './outbox-store.js'
-
-/** The right to run a consumer on this node. */
-export type ConsumerLease = Pick<Lease, 'take' | 'isHeld' | 'release'>
 
 /** The positions of a consumer in each app, which outlast the node. */
 export class Positions {

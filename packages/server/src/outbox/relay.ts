@@ -1,33 +1,24 @@
 import type { Database } from '../db/database.js'
-import { Lease } from '../lib/concurrency/lease.js'
+import type { Shares } from '../nodes/shares.js'
 import type { Consumer, MessageReader } from './consumer.js'
 import { type ConsumerObserver, ConsumerRunner } from './consumer-runner.js'
 import type { OutboxStore } from './outbox-store.js'
 import { Positions } from './positions.js'
 
-/** Leases of tasks that run on one node at a time; see jobs/lease-store.ts. */
-export interface Leases {
-  acquire(name: string, owner: string, ttlMs: number): Promise<boolean>
-  release(name: string, owner: string): Promise<void>
-}
-
 interface OutboxRelayOptions {
   readonly database: Database
   readonly store: OutboxStore
   readonly messages: MessageReader
-  readonly leases: Leases
-  /** Names this node among those that share the database. */
-  readonly node: string
+  readonly shares: Shares
   readonly consumers: readonly Consumer[]
   readonly observer: ConsumerObserver
   readonly pollMs?: number
-  readonly leaseMs?: number
   readonly retryMs?: number
 }
 
 /**
  * Tells consumers of what was committed: woken by commits, and by looking every second in case a
- * wake was lost. A node that dies is replaced when its leases are over.
+ * wake was lost. Each consumer runs on one node.
  */
 export class OutboxRelay {
   readonly #runners: readonly ConsumerRunner[]
@@ -62,16 +53,12 @@ export class OutboxRelay {
 
 function runnerOf(
   consumer: Consumer,
-  { database, store, messages, leases, node, observer, leaseMs, retryMs }: OutboxRelayOptions,
+  { database, store, messages, shares, observer, retryMs }: OutboxRelayOptions,
 ): ConsumerRunner {
-  const name = `outbox/${consumer.name}`
-  return new ConsumerRunner({
+  const runner: ConsumerRunner = new ConsumerRunner({
     ...{ database, store, messages, consumer, observer, retryMs: retryMs ?? 1_000 },
     positions: new Positions(consumer.name, { database, store }),
-    lease: new Lease({
-      ttlMs: leaseMs ?? 10_000,
-      acquire: (ttlMs) => leases.acquire(name, node, ttlMs),
-      release: () => leases.release(name, node),
-    }),
+    share: shares.add('consumer', consumer.name, () => runner.end()),
   })
+  return runner
 }

@@ -5,10 +5,12 @@
 import { testBackends } from '@hermod/testkit'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { databaseNow } from '../../dist/db/database-now.js'
 import { jobKind, type TakenJobs } from '../../dist/jobs/job-model.js'
 import { JobQueue } from '../../dist/jobs/job-queue.js'
 import { JobStore } from '../../dist/jobs/job-store.js'
 import { takeJobs } from '../../dist/jobs/take-jobs.js'
+import { systemClock } from '../../dist/lib/clock.js'
 import { checkProperty, propertyTimeoutMs } from '../support/check-property.js'
 import { DatabasePlace } from '../support/database/database-place.js'
 
@@ -132,7 +134,7 @@ describe.each(testBackends())('jobs on $name', (backend) => {
 
   class Run {
     readonly model = new Model()
-    readonly #store = new JobStore()
+    readonly #store = new JobStore(databaseNow({ now: null }, { now: () => this.model.now }))
     /** All takings ever, those that were lost included. */
     readonly #takings: TakenJobs[] = []
     #ids = 0
@@ -185,7 +187,7 @@ describe.each(testBackends())('jobs on $name', (backend) => {
       const { now } = this.model
       const { database } = place
       if (command.what === 'renew') {
-        await database.transaction((tx) => this.#store.renew(tx, taking, now + leaseMs))
+        await database.transaction((tx) => this.#store.renew(tx, taking, leaseMs))
         this.model.renew(taking)
       } else if (command.what === 'finish') {
         await database.transaction((tx) => this.#store.finish(tx, taking, 'done', now))
@@ -194,7 +196,7 @@ describe.each(testBackends())('jobs on $name', (backend) => {
         const attempts = taking.jobs[0]?.attempts ?? 0
         const runAt = now + command.delay
         await database.transaction((tx) =>
-          this.#store.giveBack(tx, taking, { runAt, attempts, now }),
+          this.#store.giveBack(tx, taking, { delayMs: command.delay, attempts, now }),
         )
         this.model.giveBack(taking, runAt, attempts)
       }
@@ -240,7 +242,7 @@ describe.each(testBackends())('jobs on $name', (backend) => {
   describe('that have ended', () => {
     let store: JobStore
     beforeEach(async () => {
-      store = new JobStore()
+      store = new JobStore(databaseNow(place.database.dialect, systemClock))
       await place.database.writer.deleteFrom('jobs').execute()
     })
 

@@ -1,10 +1,12 @@
 /** Leases of nodes on one database. */
-import { startServer, testBackends } from '@hermod/testkit'
+import { startServer, testBackends, waitFor } from '@hermod/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Database } from '../../dist/db/database.js'
 import { LiveNode } from '../../dist/nodes/live-node.js'
+import { LiveShares } from '../../dist/nodes/live-shares.js'
 import { NodeStore } from '../../dist/nodes/node-store.js'
-import { OutboxDatabase } from '../support/database/outbox-node.js'
+import { ShareStore } from '../../dist/nodes/share-store.js'
+import { OutboxDatabase, patience } from '../support/database/outbox-node.js'
 import { openSql, type Sql } from '../support/database/sql.js'
 
 const postgres = testBackends().filter(({ name }) => name === 'postgres')
@@ -29,8 +31,8 @@ describe.each(postgres)('leases of nodes', (backend) => {
     await place[Symbol.asyncDispose]()
   })
 
-  /** A node whose monotonic clock the test moves, with its clock 8 s ahead of the database's. */
-  function makeNode(id: string) {
+  /** A node whose monotonic clock the test moves. */
+  function makeNode(id: string, aheadMs = 8_000) {
     const told: string[] = []
     let passedMs = 0
     const node = new LiveNode({
@@ -39,7 +41,7 @@ describe.each(postgres)('leases of nodes', (backend) => {
       facts,
       renewId: () => `${id}2`,
       now: () => performance.now() + passedMs,
-      clock: { now: () => Date.now() + 8_000 },
+      clock: { now: () => Date.now() + aheadMs },
       observer: {
         clockDiffers: (aheadMs) => told.push(`clock ${Math.round(aheadMs / 1_000)}`),
         ended: (other) => told.push(`ended ${other}`),
@@ -106,6 +108,42 @@ describe.each(postgres)('leases of nodes', (backend) => {
     await Promise.all([b.beat(1), a.beat(1)])
     expect([...a.told, ...b.told]).toEqual(['clock 8', 'clock 8'])
     await Promise.all([a.node.stop(), b.node.stop()])
+  })
+
+  it('two nodes with clocks 8 s apart: no work has two of them at any moment, and each comes to half of it', async () => {
+    const nodes = [makeNode('a'), makeNode('b', 0)].map(({ node }) => ({
+      node,
+      shares: new LiveShares({
+        node,
+        store: new ShareStore(database),
+        failed: (error) => {
+          throw error
+        },
+        pollMs: 20,
+        giveBackMs: 0,
+      }),
+    }))
+    const held = nodes.map(({ shares }) =>
+      Array.from({ length: 16 }, (_, name) => shares.add('webhooks', `${name}`, async () => {})),
+    )
+    const counts = () => held.map((works) => works.filter(({ isHeld }) => isHeld).length)
+    const atOnce: number[] = []
+    const watch = setInterval(() => {
+      for (let work = 0; work < 16; work++)
+        atOnce.push(held.filter((works) => works[work]?.isOwn).length)
+    }, 1)
+    for (const { node, shares } of nodes) {
+      await node.start()
+      await shares.start()
+    }
+    await waitFor(() => counts().every((count) => count === 8), { what: 'even parts', ...patience })
+    await nodes[0]?.shares.stop()
+    await nodes[0]?.node.stop()
+    await waitFor(() => counts()[1] === 16, { what: 'the other node takes over', ...patience })
+    clearInterval(watch)
+    expect(Math.max(...atOnce)).toBe(1)
+    await nodes[1]?.shares.stop()
+    await nodes[1]?.node.stop()
   })
 
   it('two processes: each has a row, which leaves with it', async () => {

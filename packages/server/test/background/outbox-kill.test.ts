@@ -87,9 +87,9 @@ describe.each(testBackends('durable'))('outbox consumer on $name', (backend) => 
     })
   }
   /** What was answered last may be unseen by those who were killed. */
-  async function seeTheRest(place: OutboxDatabase, ledger: Ledger, node: string): Promise<void> {
+  async function seeTheRest(place: OutboxDatabase, ledger: Ledger): Promise<void> {
     const consumer = new TestConsumer('test')
-    await using last = new OutboxNode(place.openDatabase(), [consumer], node)
+    await using last = new OutboxNode(place.openDatabase(), [consumer])
     await last.relay.start()
     await waitFor(
       () => {
@@ -117,7 +117,7 @@ describe.each(testBackends('durable'))('outbox consumer on $name', (backend) => 
         await child.exited
       }
     }
-    await seeTheRest(place, ledger, 'one')
+    await seeTheRest(place, ledger)
     expect(ledger.wrong).toEqual([])
     expect(ledger.disordered).toEqual([])
     expect(ledger.answered.size).toBeGreaterThan(kills * 10)
@@ -155,7 +155,7 @@ describe.each(testBackends('durable'))('outbox consumer on $name', (backend) => 
           for (const node of nodes) node.killTree()
           await Promise.all(nodes.map(({ exited }) => exited))
         }
-        await seeTheRest(place, ledger, 'three')
+        await seeTheRest(place, ledger)
         expect(ledger.wrong).toEqual([])
         expect(ledger.disordered).toEqual([])
       })

@@ -6,9 +6,9 @@ import { MemoryBus } from '../../dist/bus/memory-bus.js'
 import { createRelay, outboxObserver } from '../../dist/context/server/outbox.js'
 import type { Database } from '../../dist/db/database.js'
 import { StoredMessages } from '../../dist/domain/messaging/log/stored-messages.js'
-import { LeaseStore } from '../../dist/jobs/lease-store.js'
 import { createLog } from '../../dist/observability/log.js'
 import { Metrics } from '../../dist/observability/metrics.js'
+import { soleShares } from '../../dist/nodes/shares.js'
 import { Outbox } from '../../dist/outbox/outbox.js'
 import { OutboxStore } from '../../dist/outbox/outbox-store.js'
 import {
@@ -57,10 +57,10 @@ describe.each(testBackends())('metrics of the outbox on $name', (backend) => {
       database,
       bus,
       stores: {
-        leases: new LeaseStore(database, clock),
         outbox: store,
         storedMessages: new StoredMessages(database),
       },
+      shares: soleShares,
       clock,
       maxLagMs,
       consumers: [consumer],

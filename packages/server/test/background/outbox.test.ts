@@ -19,13 +19,14 @@ import {
   TestConsumer,
 } from '../support/database/outbox-node.js'
 import { recallMessage, storeBroadcast } from '../support/messaging/outbox-messages.js'
+import { TestShares } from '../support/nodes/test-shares.js'
 
 const apps = ['app-a', 'app-b'] as const
 
-/** Fails when its row has no owner. */
-const insertLease: BulkInsert = {
-  table: 'leases',
-  columns: { name: 'text', owner: 'text' },
+/** Fails, since its row has no kind. */
+const insertShare: BulkInsert = {
+  table: 'node_shares',
+  columns: { name: 'text', kind: 'text' },
 }
 
 /** A fact about a user that names itself. */
@@ -52,12 +53,10 @@ function passed(node: OutboxNode, consumer: string, appId: string, position: num
   )
 }
 
-const heldLease = { isHeld: true, take: async () => true, release: async () => {} }
-
 /** Looks only when it is told to. */
 function runnerOf({ database, store, messages }: OutboxNode, consumer: TestConsumer) {
   return new ConsumerRunner({
-    ...{ database, store, messages, consumer, retryMs: 20, lease: heldLease },
+    ...{ database, store, messages, consumer, retryMs: 20, share: { isHeld: true } },
     positions: new Positions(consumer.name, { database, store }),
     observer: { lagging: () => {}, missed: () => {}, failed: () => {} },
   })
@@ -215,7 +214,7 @@ describe.each(testBackends())('the outbox on $name', (backend) => {
                       // Fails after the positions are taken, while other transactions wait for theirs.
                       tx.beforeCommit(async () => {
                         await sleep(after)
-                        return isRolledBack ? [{ statement: insertLease, rows: [['', null]] }] : []
+                        return isRolledBack ? [{ statement: insertShare, rows: [['', null]] }] : []
                       })
                     })
                     .then(
@@ -487,22 +486,30 @@ describe.each(testBackends())('the outbox on $name', (backend) => {
     expect([of(apps[0]), of(apps[1])]).toEqual([['seen', 'then'], ['then b']])
   })
 
-  it('has one node at a time run a consumer, and the next one when it stops', async () => {
+  it('a share that is given back: is free once nothing is handled, and another node goes on', async () => {
     const consumers = [new TestConsumer('shared'), new TestConsumer('shared')] as const
-    await using first = new OutboxNode(place.openDatabase(), [consumers[0]], 'first')
-    await using second = new OutboxNode(place.openDatabase(), [consumers[1]], 'second')
-    await first.append(fact('0'))
-    await first.relay.start()
-    await consumers[0].got(1)
-    await second.relay.start()
-    for (let index = 1; index < 20; index++) await second.append(fact(String(index)))
+    const [held, other] = [new TestShares(), new TestShares({ isHeld: false })]
+    await using first = new OutboxNode(place.openDatabase(), [consumers[0]], held)
+    await using second = new OutboxNode(place.openDatabase(), [consumers[1]], other)
+    await Promise.all([first.relay.start(), second.relay.start()])
+    for (let index = 0; index < 20; index++) await second.append(fact(String(index)))
     await consumers[0].got(20)
-    expect(consumers[1].events).toEqual([])
-    await first.relay.stop()
-    await second.append(fact('20'))
+    let isHandling = false
+    consumers[0].before = async () => {
+      isHandling = true
+      await sleep(50)
+      isHandling = false
+    }
+    await first.append(fact('20'))
+    await waitFor(() => isHandling && true, { what: 'the event is handled', ...patience })
+    await held.giveBack()
+    expect(isHandling).toBe(false)
+    other.take()
+    await first.append(fact('21'))
     await consumers[1].got(1)
     const labels = consumers.map(({ events }) => events.map(labelOf))
-    expect(labels).toEqual([Array.from({ length: 20 }, (_, index) => String(index)), ['20']])
+    expect(labels.flat()).toEqual(Array.from({ length: 22 }, (_, index) => String(index)))
+    expect(labels[0]).toHaveLength(21)
   })
 
   it('passes over what a consumer does not want, and begins with what comes once it does', async () => {

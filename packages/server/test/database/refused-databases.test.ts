@@ -107,11 +107,11 @@ for (const backend of testBackends()) {
     it('of a released build is brought up to date with its data', async () => {
       const place = await emptyPlace(backend)
       await migrate(place)
-      await run(place, `insert into leases (name, owner, expires_at) values ('kept', 'a', 1)`)
+      await run(place, `insert into node_shares (kind, name, lease) values ('a', 'kept', 1)`)
       expect(await migrateLater(place)).toEqual(['002-made-up'])
       expect(await migrateLater(place)).toEqual([])
       await using sql = await openSql(place)
-      expect(await sql.run('select name, note from leases')).toEqual([
+      expect(await sql.run('select name, note from node_shares')).toEqual([
         { name: 'kept', note: 'none' },
       ])
     })
@@ -120,12 +120,12 @@ for (const backend of testBackends()) {
       const place = await emptyPlace(backend)
       await migrate(place)
       // The column of the migration exists already.
-      await run(place, 'alter table leases add column note text')
+      await run(place, 'alter table node_shares add column note text')
       for (let attempts = 0; attempts < 2; attempts++)
         await expect(migrateLater(place)).rejects.toThrow(
           /could not be brought to 2, since the migration 002-made-up failed: .*; nothing was changed/,
         )
-      await run(place, 'alter table leases drop column note')
+      await run(place, 'alter table node_shares drop column note')
       expect(await migrateLater(place)).toEqual(['002-made-up'])
     })
 

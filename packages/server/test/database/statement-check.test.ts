@@ -6,20 +6,20 @@ import type { BulkInsert } from '../../dist/db/dialect/dialect.js'
 import type { Procedure } from '../../dist/db/procedure.js'
 import { DatabasePlace } from '../support/database/database-place.js'
 
-const insertLease: BulkInsert = {
-  table: 'leases',
-  columns: { name: 'text', owner: 'text', expires_at: 'bigint' },
-  conflict: 'on conflict (name) do nothing',
+const insertShare: BulkInsert = {
+  table: 'node_shares',
+  columns: { kind: 'text', name: 'text', lease: 'bigint' },
+  conflict: 'on conflict (kind, name) do nothing',
 }
 const forgetful: Procedure<null, void, null> = {
   module: import.meta.url,
   name: 'forgetful',
   async run(context) {
-    void context.run(insertLease, [['a', 'b', 1]])
+    void context.run(insertShare, [['kind', 'a', 1]])
     return { last: [], output() {} }
   },
 }
-const values = { name: 'a', owner: 'b', expires_at: 1 }
+const values = { kind: 'kind', name: 'a', lease: 1 }
 
 describe.each(testBackends())(
   'the check of statements that are not waited for on $name',
@@ -33,12 +33,13 @@ describe.each(testBackends())(
     })
     afterAll(() => place?.[Symbol.asyncDispose]())
 
-    const leases = () => database.read((db) => db.selectFrom('leases').select('name').execute())
-    const insert = (tx: Tx) => tx.insertInto('leases').values(values).execute()
+    const shares = () =>
+      database.read((db) => db.selectFrom('node_shares').select('name').execute())
+    const insert = (tx: Tx) => tx.insertInto('node_shares').values(values).execute()
 
     it.each<[string, (tx: Tx) => void]>([
       ['is built', (tx) => void insert(tx)],
-      ['is of many rows', (tx) => void database.bulk(tx, insertLease, [['a', 'b', 1]])],
+      ['is of many rows', (tx) => void database.bulk(tx, insertShare, [['kind', 'a', 1]])],
       [
         'is run before the commit',
         (tx) =>
@@ -50,7 +51,7 @@ describe.each(testBackends())(
     ])('refuses the transaction when the statement %s', async (_, write) => {
       const transaction = database.transaction(async (tx) => write(tx))
       await expect(transaction).rejects.toThrow(/^a statement was not awaited: insert into /)
-      expect(await leases(), 'nothing is stored').toEqual([])
+      expect(await shares(), 'nothing is stored').toEqual([])
     })
 
     // The thread of the embedded database has run a statement of a procedure when it goes on.
@@ -59,18 +60,18 @@ describe.each(testBackends())(
         await expect(database.procedure(forgetful, null, null)).rejects.toThrow(
           /^a statement was not awaited: insert into /,
         )
-        expect(await leases(), 'nothing is stored').toEqual([])
+        expect(await shares(), 'nothing is stored').toEqual([])
       })
 
     it('accepts statements that run together and are waited for', async () => {
       await database.transaction(async (tx) => {
         await Promise.all([
           insert(tx),
-          database.bulk(tx, insertLease, [['c', 'd', 1]]),
-          tx.selectFrom('leases').select('name').execute(),
+          database.bulk(tx, insertShare, [['kind', 'c', 1]]),
+          tx.selectFrom('node_shares').select('name').execute(),
         ])
       })
-      expect((await leases()).map(({ name }) => name).sort()).toEqual(['a', 'c'])
+      expect((await shares()).map(({ name }) => name).sort()).toEqual(['a', 'c'])
     })
   },
 )

@@ -192,7 +192,11 @@ export class InProcessServer implements Watched, AsyncDisposable {
     const { clock } = this
     const core = this.connects === 'double' ? this.core : undefined
     const log = pino(loaded.config.log, { write: (line) => this.#log.push(line) })
-    this.#running = await startService(loaded, log, { core, clock })
+    this.#running = await startService(loaded, log, {
+      core,
+      clock,
+      goesByClock: true,
+    })
     return this.#running
   }
 

@@ -65,13 +65,12 @@ export class WatchedServer implements Watched, AsyncDisposable {
   }
 
   /**
-   * Kills the process. On PostgreSQL it also ends its leases, so that the next process does not wait
-   * for them; on SQLite the next process does so.
+   * Kills the process. On PostgreSQL it also ends its leases on jobs, so that the next process does
+   * not wait for them; on SQLite the next process does so.
    */
   async crash(): Promise<void> {
     await this.server.kill9()
     if (this.databaseUrl === undefined) return
-    await this.sql.run('delete from leases')
     await this.sql.run("update jobs set run_at = 0 where outcome = '' and owner <> ''")
   }
 

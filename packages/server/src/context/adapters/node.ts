@@ -5,9 +5,12 @@ import type { Database } from '../../db/database.js'
 import { currentSchemaNumber } from '../../db/migrations/migrate.js'
 import type { Clock } from '../../lib/clock.js'
 import { LiveNode, type NodeObserver } from '../../nodes/live-node.js'
+import { LiveShares } from '../../nodes/live-shares.js'
 import { type RunningNode, soleNode } from '../../nodes/node.js'
 import { nodeIdOf, renewNodeId } from '../../nodes/node-id.js'
 import { NodeStore } from '../../nodes/node-store.js'
+import type { ShareStore } from '../../nodes/share-store.js'
+import { type RunningShares, soleShares } from '../../nodes/shares.js'
 import type { Logger } from '../../observability/log.js'
 import { isDatabaseFailure } from '../database/database-log.js'
 
@@ -16,16 +19,21 @@ const { version } = createRequire(import.meta.url)('../../../package.json') as {
 interface CreateNodeOptions {
   readonly config: ServerConfig
   readonly database: Database
+  readonly store: ShareStore
   readonly clock: Clock
   readonly log: Logger
 }
 
-/** Makes this node. With the embedded database it is the only one. The data folder is locked. */
-export function createNode({ config, database, clock, log }: CreateNodeOptions): RunningNode {
+/** Makes this node and its shares of the work. With the embedded database it is the only one. The data folder is locked. */
+export function createNode({ config, database, store, clock, log }: CreateNodeOptions): {
+  readonly node: RunningNode
+  readonly shares: RunningShares
+} {
   const { dataDir, storage } = config
   const id = nodeIdOf(dataDir)
-  if (storage.kind === 'sqlite') return soleNode(id)
-  return new LiveNode({
+  if (storage.kind === 'sqlite') return { node: soleNode(id), shares: soleShares }
+  const observer = nodeObserver(log)
+  const node = new LiveNode({
     id,
     store: new NodeStore(database),
     facts: {
@@ -37,8 +45,9 @@ export function createNode({ config, database, clock, log }: CreateNodeOptions):
     },
     renewId: () => renewNodeId(dataDir),
     clock,
-    observer: nodeObserver(log),
+    observer,
   })
+  return { node, shares: new LiveShares({ node, store, failed: observer.failed }) }
 }
 
 function nodeObserver(log: Logger): NodeObserver {

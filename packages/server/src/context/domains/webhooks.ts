@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { actorEvent } from '@hermod/protocol/events'
 import type { ServerConfig } from '../../config/config.js'
 import type { AppService } from '../../domain/apps/app-service.js'
@@ -31,8 +30,6 @@ interface CreateWebhooksOptions {
   readonly outbound: Outbound
 }
 
-/** Leases of a database of one process are renewed rarely: each renewal is a commit. */
-const embeddedLeaseMs = 10 * minuteMs
 /**
  * Time in which requests to endpoints may end when the service stops; then they are ended and
  * repeated later.
@@ -43,7 +40,7 @@ export function createWebhooks(
   infrastructure: Infrastructure,
   { config, apps, secretBox, outbound }: CreateWebhooksOptions,
 ) {
-  const { database, stores, outbox, clock, ids, epoch, log, metrics } = infrastructure
+  const { database, stores, shares, outbox, clock, ids, epoch, log, metrics } = infrastructure
   const sender = new HttpSender({
     client: outbound.client,
     clock,
@@ -83,11 +80,7 @@ export function createWebhooks(
     endpoints: endpointStore,
     waiting: stores.waitingEvents,
     outbox: stores.outbox,
-    leases: stores.leases,
-    // One process has the embedded database, so it need not wait for the leases of the one before it.
-    ...(database.dialect.name === 'sqlite'
-      ? { node: 'embedded', leaseMs: embeddedLeaseMs }
-      : { node: randomUUID() }),
+    shares,
     graceMs: Math.min(maxGraceMs, config.http.shutdownTimeoutMs),
     events: new LoggedEvents(stores.storedMessages),
     sender,

@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto'
 import type { Bus } from '../../bus/bus.js'
 import type { Database } from '../../db/database.js'
 import { type Clock, dayMs } from '../../lib/clock.js'
+import type { Shares } from '../../nodes/shares.js'
 import type { Logger } from '../../observability/log.js'
 import type { Metrics } from '../../observability/metrics.js'
 import type { Consumer } from '../../outbox/consumer.js'
@@ -22,6 +22,7 @@ export function createRelay({
   database,
   bus,
   stores,
+  shares,
   clock,
   maxLagMs,
   consumers,
@@ -30,7 +31,8 @@ export function createRelay({
 }: {
   readonly database: Database
   readonly bus: Bus
-  readonly stores: Pick<Stores, 'leases' | 'outbox' | 'storedMessages'>
+  readonly stores: Pick<Stores, 'outbox' | 'storedMessages'>
+  readonly shares: Shares
   readonly clock: Clock
   readonly maxLagMs: number
   readonly consumers: readonly Consumer[]
@@ -41,8 +43,7 @@ export function createRelay({
     database,
     store: stores.outbox,
     messages: stores.storedMessages,
-    leases: stores.leases,
-    node: randomUUID(),
+    shares,
     consumers,
     observer,
   })

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { scopesOf } from '@hermod/protocol'
 import type { LoadedConfig } from '../../config/config.js'
 import type { FirstApp } from '../../domain/apps/app-service.js'
@@ -32,7 +31,7 @@ export function startService(
   {
     routes,
     ...own
-  }: Pick<ContextOptions, 'core' | 'clock'> & { readonly routes?: MakeRoutes } = {},
+  }: Pick<ContextOptions, 'core' | 'clock' | 'goesByClock'> & { readonly routes?: MakeRoutes } = {},
 ): Promise<RunningServer> {
   return Lifecycle.start(async (parts) => {
     const context = parts.add(
@@ -47,13 +46,14 @@ export function startService(
     for (const { detail } of await nodeNotices(database)) log.warn(detail)
     parts.add(nodeSessions, (each) => each.stop())
     await nodeSessions.start()
-    const { metrics, providers, services, stores } = context
+    const { metrics, providers, services, shares, stores } = context
     // Without a certificate the providers are not needed; setting the first one loads them.
     if (await services.push.pushCertificates.exist()) providers.load()
     const workers = createWorkers({
       database,
       bus,
       stores,
+      shares,
       maxLagMs: config.outbox.maxLagMs,
       domains: Object.values(domains),
       metrics,
@@ -64,11 +64,10 @@ export function startService(
     parts.add(context.delivery, (each) => each.stop())
     // Added before they start, so that they stop after the last call, which may leave work to them.
     parts.add(workers, (each) => each.stop())
-    const prober = randomUUID()
     const readiness = new Readiness({
       database,
       clockRefusal: () => idClock.refusal(),
-      probe: () => stores.leases.probe(prober),
+      probe: () => stores.shares.probe(node.id),
     })
     let isStarted = false
     const notReadyReason = async () =>

@@ -5,18 +5,20 @@ import { JobWorker } from '../../jobs/job-worker.js'
 import { MaintenanceScheduler } from '../../jobs/maintenance-scheduler.js'
 import { type Clock, minuteMs } from '../../lib/clock.js'
 import { Lifecycle } from '../../lib/lifecycle.js'
+import type { RunningShares } from '../../nodes/shares.js'
 import type { Logger } from '../../observability/log.js'
 import type { Metrics } from '../../observability/metrics.js'
 import { isDatabaseFailure } from '../database/database-log.js'
 import type { Domain } from '../domain.js'
 import type { Stores } from '../stores.js'
-import { endLeases } from './leases.js'
+import { endJobLeases } from './job-leases.js'
 import { createRelay, outboxObserver } from './outbox.js'
 
 interface WorkersOptions {
   readonly database: Database
   readonly bus: Bus
-  readonly stores: Pick<Stores, 'jobs' | 'leases' | 'outbox' | 'storedMessages'>
+  readonly stores: Pick<Stores, 'jobs' | 'outbox' | 'storedMessages'>
+  readonly shares: RunningShares
   /** The lag of a consumer after which events are removed although it has not seen them. */
   readonly maxLagMs: number
   readonly domains: readonly Domain[]
@@ -36,6 +38,7 @@ export function createWorkers({
   database,
   bus,
   stores,
+  shares,
   maxLagMs,
   domains,
   metrics,
@@ -46,6 +49,7 @@ export function createWorkers({
     database,
     bus,
     stores,
+    shares,
     clock,
     maxLagMs,
     consumers: domains.flatMap(({ consumers = [] }) => consumers),
@@ -75,7 +79,7 @@ export function createWorkers({
         run: jobPurge({ database, store: stores.jobs, clock }),
       },
     ],
-    leases: stores.leases,
+    shares,
     observer: {
       finished: metrics.background.maintenanceFinished.bind(metrics.background),
       failed(task, error) {
@@ -87,9 +91,11 @@ export function createWorkers({
   const parts = new Lifecycle()
   return {
     async start() {
+      parts.add(shares, (each) => each.stop())
       // Added before they start, so that a part that fails to start is stopped too.
       parts.addTogether([jobs, maintenance, relay])
-      await endLeases({ database, stores, log, clock })
+      await endJobLeases({ database, stores, log, clock })
+      await shares.start()
       jobs.start()
       const wake = bus.subscribe('jobs.enqueued', ({ kind }) => jobs.wake(kind))
       parts.add(wake, (unsubscribe) => unsubscribe())

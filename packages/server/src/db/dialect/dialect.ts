@@ -16,6 +16,11 @@ export interface BulkInsert {
   readonly columns: Readonly<Record<string, ColumnType>>
   /** Condition on a given row, with the alias `v`; rows that do not meet it are left out. */
   readonly where?: (lock: (mode: RowLock) => string) => string
+  /**
+   * A column with an instant by the clock of the process, and another one with the time now by it.
+   * Where the clock of the database counts, the instant is stored by that clock.
+   */
+  readonly instant?: { readonly column: string; readonly now: string }
   /** SQL after the values, for example `on conflict (…) do nothing`; the same text on every database. */
   readonly conflict?: string
   /** Columns to return, without the alias; a row that the conflict clause skipped returns nothing. */
@@ -157,6 +162,12 @@ export interface SqlDialect {
    * wait for it.
    */
   readonly usersPerTransaction: number
+  /**
+   * An expression for the time by the clock of the database, milliseconds since 1970, which is
+   * constant in a statement, so that an index serves a comparison with it. Null: the clock of the
+   * process counts.
+   */
+  readonly now: string | null
   /** Appended to CREATE TABLE for tables that are read and written by their primary key only. */
   readonly clusteredTable: string
   /**

@@ -58,6 +58,8 @@ const unavailableErrno = new Set([
 const unavailableText =
   /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable/
 
+const databaseTime = 'floor(extract(epoch from statement_timestamp()) * 1000)::bigint'
+
 /** In the schema where new tables are created. */
 const listTables = `
   select relname::text as name from pg_class
@@ -70,6 +72,8 @@ interface PostgresOptions extends Omit<PoolOptions, 'gate'> {
   /** A statement without an answer ends after this time; default 5,000. */
   readonly deadlineMs?: number | undefined
   readonly stalls?: StallObserver
+  /** Leases and jobs go by the clock of the process, for tests that set the time. */
+  readonly goesByProcess?: boolean | undefined
 }
 
 export function postgresDialect(options: PostgresOptions): SqlDialect {
@@ -93,6 +97,7 @@ export function postgresDialect(options: PostgresOptions): SqlDialect {
         }),
       ),
   )
+  const now = options.goesByProcess ? null : databaseTime
   return {
     name: 'postgres',
     writes: networkDialect(() => new PoolDriver(pool)),
@@ -108,6 +113,7 @@ export function postgresDialect(options: PostgresOptions): SqlDialect {
     longReadSettings: ['set local enable_hashjoin = on', 'set local enable_mergejoin = on'],
     concurrentBatches: 2,
     usersPerTransaction: 60,
+    now,
     clusteredTable: '',
     // A row that stays on its page is changed without its indexes:
     // https://www.postgresql.org/docs/15/storage-hot.html
@@ -119,7 +125,7 @@ export function postgresDialect(options: PostgresOptions): SqlDialect {
     },
     connectionLimit,
     findNotice: (db) => connectionNotice(db, options.poolSize + longConnections),
-    bulk: bulkStatement,
+    bulk: (statement) => bulkStatement(statement, now),
     bulkAppend,
     isTaken: (error) => sqlStateOf(error) === uniqueViolation,
     isRefused: (error) => sqlStateOf(error) === checkViolation,

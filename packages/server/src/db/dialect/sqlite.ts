@@ -134,6 +134,7 @@ export function sqliteDialect(
     // One runs while the next one waits in the thread, which has no pause between them.
     concurrentBatches: 2,
     usersPerTransaction: 40,
+    now: null,
     clusteredTable: 'without rowid',
     roomForChanges: '',
     listTables: "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'",

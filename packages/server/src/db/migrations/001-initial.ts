@@ -651,10 +651,11 @@ const clusteredTables = {
     answer text not null,
     next_at bigint not null,
     primary key (app_id, endpoint_id, attempt_id)`,
-  leases: `
-    name text primary key not null,
-    owner text not null,
-    expires_at bigint not null`,
+  node_shares: `
+    kind text not null,
+    name text not null,
+    lease bigint not null,
+    primary key (kind, name)`,
   sessions: `
     app_id text not null,
     user_id bigint not null,

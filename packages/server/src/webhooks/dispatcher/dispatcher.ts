@@ -1,12 +1,11 @@
 import { crc32 } from 'node:zlib'
 import type { Endpoint } from '../../domain/webhooks/endpoints/endpoint-model.js'
 import { chunksOf } from '../../lib/chunks.js'
-import { Lease } from '../../lib/concurrency/lease.js'
 import { Mutex } from '../../lib/concurrency/mutex.js'
 import { Slots } from '../../lib/concurrency/slots.js'
 import { groupBy } from '../../lib/group-by.js'
+import type { Share, Shares } from '../../nodes/shares.js'
 import type { OutboxStore } from '../../outbox/outbox-store.js'
-import type { Leases } from '../../outbox/relay.js'
 import { AppReader, type AppReaderOptions } from './app-reader.js'
 import { EndpointWorker, type EndpointWorkerOptions } from './endpoint-worker.js'
 import { MemoryBudget } from './memory-budget.js'
@@ -15,17 +14,13 @@ export interface DispatcherOptions
   extends Omit<EndpointWorkerOptions, 'drained' | 'isServed' | 'budget'>,
     Omit<AppReaderOptions, 'catchUps' | 'outbox'> {
   readonly outbox: Pick<OutboxStore, 'head' | 'heads' | 'listAfter'>
-  readonly leases: Leases
-  /** Names this node among those that share the database. */
-  readonly node: string
+  readonly shares: Shares
   readonly pollMs?: number
-  readonly leaseMs?: number
   /** Time in which requests in flight may end when the dispatcher stops. */
   readonly graceMs?: number
 }
 
 const shardCount = 16
-const defaultLeaseMs = 10_000
 const maxCatchUps = 8
 /** Bytes of the events in memory. Above them an endpoint reads on when it has none left. */
 const maxMemoryBytes = 128 * 1024 * 1024
@@ -34,16 +29,14 @@ const savedTogether = 100
 
 /** The applications of one shard, which one node at a time serves. */
 interface Shard {
-  readonly lease: Lease
+  readonly share: Share
   /** Enabled endpoints by application. */
   readonly endpoints: Map<string, readonly Endpoint[]>
   readonly apps: Map<string, AppReader>
-  /** Another node has the lease; it is asked for again from then on, on the clock of the process. */
-  askFrom: number
 }
 
 /**
- * Sends events to the endpoints of webhooks. Applications fall into shards; the node with the lease of
+ * Sends events to the endpoints of webhooks. Applications fall into shards; the node with the share of
  * a shard serves its applications. It is woken by commits, and looks each second.
  */
 export class Dispatcher {
@@ -62,19 +55,13 @@ export class Dispatcher {
   #isStopped = false
 
   constructor(private readonly options: DispatcherOptions) {
-    const { leases, node, leaseMs = defaultLeaseMs } = options
     this.#shards = Array.from({ length: shardCount }, (_, index) => {
-      const name = `webhooks/${index}`
-      return {
+      const shard: Shard = {
         endpoints: new Map(),
         apps: new Map(),
-        askFrom: 0,
-        lease: new Lease({
-          ttlMs: leaseMs,
-          acquire: (ttlMs) => leases.acquire(name, node, ttlMs),
-          release: () => leases.release(name, node),
-        }),
+        share: options.shares.add('webhooks', `${index}`, () => this.#end(shard)),
       }
+      return shard
     })
   }
 
@@ -108,7 +95,7 @@ export class Dispatcher {
     })
   }
 
-  /** Looks for changed endpoints, leases and events that no wake announced, and stores progress. */
+  /** Looks for changed endpoints and shares, and for events that no wake announced, and stores progress. */
   poll(): Promise<void> {
     this.#polling ??= this.#poll().finally(() => {
       this.#polling = null
@@ -116,16 +103,31 @@ export class Dispatcher {
     return this.#polling
   }
 
-  /** Ends requests in flight, stores progress, and gives the leases back. */
+  /** Ends requests in flight and stores progress. */
   async stop(): Promise<void> {
     this.#isStopped = true
     clearInterval(this.#timer)
     await this.#opening.lock()
     this.#opening.unlock()
     const readers = this.#shards.flatMap(({ apps }) => [...apps.values()])
-    await Promise.all(readers.map((reader) => reader.stop(this.options.graceMs)))
+    await this.#stopReaders(readers, this.options.graceMs)
+  }
+
+  /** Ends the work of a shard, whose share is lost or to be given back. */
+  async #end({ share, apps }: Shard): Promise<void> {
+    const graceMs = share.isOwn ? this.options.graceMs : 0
+    // At once, and not behind a poll that waits for the database.
+    if (!share.isOwn) await Promise.all([...apps.values()].map((reader) => reader.stop()))
+    await this.#opening.run(async () => {
+      const readers = [...apps.values()]
+      apps.clear()
+      await this.#stopReaders(readers, graceMs)
+    })
+  }
+
+  async #stopReaders(readers: readonly AppReader[], graceMs = 0): Promise<void> {
+    await Promise.all(readers.map((reader) => reader.stop(graceMs)))
     await this.#save(readers.flatMap((app) => [...app.workers.values()]))
-    await Promise.all(this.#shards.map(({ lease }) => lease.release()))
   }
 
   #poll(): Promise<void> {
@@ -159,16 +161,14 @@ export class Dispatcher {
     this.#version = version
   }
 
-  async #pollShard(shard: Shard): Promise<void> {
-    const { lease, apps, endpoints } = shard
-    const isHeld = endpoints.size > 0 && (await this.#takeLease(shard))
+  async #pollShard({ share, apps, endpoints }: Shard): Promise<void> {
+    if (!share.isHeld) return
     for (const [appId, app] of apps)
-      if (!isHeld || !endpoints.has(appId)) {
+      if (!endpoints.has(appId)) {
         apps.delete(appId)
         await app.stop()
-        if (isHeld) await this.#save([...app.workers.values()])
+        await this.#save([...app.workers.values()])
       }
-    if (!isHeld) return lease.release()
     for (const [appId, wanted] of endpoints) {
       const app =
         apps.get(appId) ?? new AppReader(appId, { ...this.options, catchUps: this.#catchUps })
@@ -180,13 +180,6 @@ export class Dispatcher {
         this.options.observer.failed(appId, error)
       }
     }
-  }
-
-  async #takeLease(shard: Shard): Promise<boolean> {
-    if (performance.now() < shard.askFrom) return false
-    const isHeld = await shard.lease.take()
-    if (!isHeld) shard.askFrom = performance.now() + (this.options.leaseMs ?? defaultLeaseMs) / 4
-    return isHeld
   }
 
   /** Starts endpoints that are new or changed, and stops those that are gone. */
@@ -209,7 +202,7 @@ export class Dispatcher {
       Promise.all([store.list(db, appId), waiting.counts(db, appId)]),
     )
     const drained = (id: string) => this.wake(id)
-    const isServed = (id: string) => this.#shardOf(id).lease.isHeld
+    const isServed = (id: string) => this.#shardOf(id).share.isOwn
     for (const endpoint of current) {
       const id = Number(endpoint.endpointId)
       if (!endpoint.isEnabled || workers.has(id)) continue
@@ -248,7 +241,7 @@ export class Dispatcher {
     const { database, endpoints, observer } = this.options
     const changed = workers.flatMap((worker) => {
       const { progress, endpoint } = worker
-      if (progress === null || !this.#shardOf(endpoint.appId).lease.isHeld) return []
+      if (progress === null || !this.#shardOf(endpoint.appId).share.isOwn) return []
       return [{ worker, progress, key: endpoint }]
     })
     for (const part of chunksOf(changed, savedTogether))

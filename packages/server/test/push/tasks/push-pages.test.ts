@@ -71,7 +71,7 @@ for (const backend of testBackends()) {
     let place: PagePlace
 
     async function newDatabase(): Promise<DatabasePlace> {
-      const created = await DatabasePlace.create(backend)
+      const created = await DatabasePlace.create(backend, {}, { goesByProcess: true })
       await addApp(created.database)
       return created
     }

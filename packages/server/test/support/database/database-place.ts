@@ -15,13 +15,18 @@ export class DatabasePlace implements AsyncDisposable {
     private readonly place: AsyncDisposable,
   ) {}
 
-  static async create(backend: Backend, checks: DatabaseChecks = {}): Promise<DatabasePlace> {
+  /** @param goesByProcess jobs and leases go by the clock of the test, also with PostgreSQL */
+  static async create(
+    backend: Backend,
+    checks: DatabaseChecks = {},
+    { goesByProcess = false } = {},
+  ): Promise<DatabasePlace> {
     const folder = new TempFolder('database', memoryDisk())
     const place = await backend.createDatabase()
     const dialect =
       place.url === undefined
         ? sqliteDialect(join(folder.path, 'hermod.db'))
-        : postgresDialect({ url: place.url, poolSize: 4, onError: () => {} })
+        : postgresDialect({ url: place.url, poolSize: 4, onError: () => {}, goesByProcess })
     const database = new Database(dialect, checks)
     await migrate(database)
     return new DatabasePlace(folder, place.url, database, place)

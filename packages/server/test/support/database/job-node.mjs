@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { Database } from '../../../dist/db/database.js'
+import { databaseNow } from '../../../dist/db/database-now.js'
 import { postgresDialect } from '../../../dist/db/dialect/postgres.js'
 import { sqliteDialect } from '../../../dist/db/dialect/sqlite.js'
 import { idReservations } from '../../../dist/db/id-reservations.js'
@@ -21,7 +22,7 @@ const dialect = place.startsWith('postgres')
   : sqliteDialect(place)
 const database = new Database(dialect)
 const clock = systemClock
-const store = new JobStore()
+const store = new JobStore(databaseNow(dialect, clock))
 const effect = jobKind('effect')
 const say = (line) => process.stdout.write(`${line}\n`)
 

@@ -11,7 +11,9 @@ import type { DataPlace } from './sql.js'
 export const laterMigrations: Migrations = {
   '002-made-up': {
     async up(db) {
-      await sql.raw("alter table leases add column note text not null default 'none'").execute(db)
+      await sql
+        .raw("alter table node_shares add column note text not null default 'none'")
+        .execute(db)
     },
   },
 }

@@ -12,9 +12,13 @@ import { idReservations } from '../../../dist/db/id-reservations.js'
 import { StoredMessages } from '../../../dist/domain/messaging/log/stored-messages.js'
 import { directConversation } from '../../../dist/domain/messaging/model/conversation-model.js'
 import { MessageWriter } from '../../../dist/domain/messaging/sending/message-writer.js'
-import { LeaseStore } from '../../../dist/jobs/lease-store.js'
 import { systemClock as clock } from '../../../dist/lib/clock.js'
 import { IdGenerator } from '../../../dist/lib/ids/ids.js'
+import { LiveNode } from '../../../dist/nodes/live-node.js'
+import { LiveShares } from '../../../dist/nodes/live-shares.js'
+import { NodeStore } from '../../../dist/nodes/node-store.js'
+import { ShareStore } from '../../../dist/nodes/share-store.js'
+import { soleShares } from '../../../dist/nodes/shares.js'
 import { Outbox } from '../../../dist/outbox/outbox.js'
 import { OutboxStore } from '../../../dist/outbox/outbox-store.js'
 import { OutboxRelay } from '../../../dist/outbox/relay.js'
@@ -39,19 +43,30 @@ const consumer = {
     say('missed')
   },
 }
+const failed = (error) => say(`failed ${error.message}`)
+const live = new LiveNode({
+  id: node,
+  store: new NodeStore(database),
+  facts: { version: '1', schema: 1, host: 'test', pool: 8, settings: {} },
+  figures: () => ({}),
+  renewId: () => node,
+  clock,
+  observer: { clockDiffers() {}, ended() {}, lost() {}, failed },
+})
+const shares = url
+  ? new LiveShares({ node: live, store: new ShareStore(database), failed })
+  : soleShares
 const relay = new OutboxRelay({
   database,
   store,
   messages: new StoredMessages(database),
-  leases: new LeaseStore(database, clock),
-  node,
+  shares,
   consumers: [consumer],
   observer: {
     lagging() {},
     missed() {},
     failed: (_consumer, _app, error) => say(`failed ${error.message}`),
   },
-  leaseMs: 3_000,
   pollMs: 200,
 })
 const appended = (app) => relay.wake(app)
@@ -104,6 +119,8 @@ async function write(key, index) {
   }
 }
 
+if (url) await live.start()
+await shares.start()
 await relay.start()
 say('started')
 await Promise.all(keys.map(write))

@@ -15,8 +15,8 @@ import { migrate } from '../../../dist/db/migrations/migrate.js'
 import { StoredMessages } from '../../../dist/domain/messaging/log/stored-messages.js'
 import { directConversation } from '../../../dist/domain/messaging/model/conversation-model.js'
 import { MessageWriter } from '../../../dist/domain/messaging/sending/message-writer.js'
-import { LeaseStore } from '../../../dist/jobs/lease-store.js'
 import { IdGenerator } from '../../../dist/lib/ids/ids.js'
+import { type Shares, soleShares } from '../../../dist/nodes/shares.js'
 import type { Consumer, DeliveredEvent } from '../../../dist/outbox/consumer.js'
 import type { HandOver } from '../../../dist/outbox/hand-over.js'
 import { Outbox } from '../../../dist/outbox/outbox.js'
@@ -121,7 +121,7 @@ export class OutboxNode implements AsyncDisposable {
   constructor(
     readonly database: Database,
     consumers: readonly Consumer[] = [],
-    node = 'node',
+    shares: Shares = soleShares,
   ) {
     const { clock } = this
     this.store = new OutboxStore(database)
@@ -153,8 +153,7 @@ export class OutboxNode implements AsyncDisposable {
       database,
       store: this.store,
       messages: this.messages,
-      leases: new LeaseStore(database, { now: Date.now }),
-      node,
+      shares,
       consumers,
       observer: {
         lagging: () => {},
@@ -162,8 +161,6 @@ export class OutboxNode implements AsyncDisposable {
         failed: (_consumer, _appId, error) => this.failures.push(error),
       },
       pollMs: 100,
-      // No test waits for its end; a node that is slow keeps it.
-      leaseMs: 30_000,
       retryMs: 20,
     })
     this.purge = new OutboxPurge({

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { FolderStore } from '../../../dist/blobs/folder-store.js'
 import { S3Store } from '../../../dist/blobs/s3/s3-store.js'
 import { Database } from '../../../dist/db/database.js'
+import { databaseNow } from '../../../dist/db/database-now.js'
 import { postgresDialect } from '../../../dist/db/dialect/postgres.js'
 import { sqliteDialect } from '../../../dist/db/dialect/sqlite.js'
 import { idReservations } from '../../../dist/db/id-reservations.js'
@@ -37,7 +38,7 @@ export async function keepFilesUp({ dataDir, databaseUrl, hours, s3 }, atLook = 
   const blobs = s3 ? await S3Store.open(s3) : await FolderStore.open(join(dataDir, 'files'))
   const files = new FileStore(database)
   const usage = new FileUsageStore()
-  const jobStore = new JobStore()
+  const jobStore = new JobStore(databaseNow(database.dialect, systemClock))
   const jobs = new JobQueue({
     store: jobStore,
     ids: new IdGenerator(idReservations(database), Date.now),

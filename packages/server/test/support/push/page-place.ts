@@ -1,6 +1,7 @@
 /** A database with users and their devices, and the writer of pages on it, without a server. */
 import { pushTaskState, userStatus } from '@hermod/protocol'
 import type { Database, Tx } from '../../../dist/db/database.js'
+import { databaseNow } from '../../../dist/db/database-now.js'
 import { AudienceEstimate } from '../../../dist/domain/push/audience/audience-estimate.js'
 import { AudienceReader } from '../../../dist/domain/push/audience/audience-reader.js'
 import { AudienceStore } from '../../../dist/domain/push/audience/audience-store.js'
@@ -96,7 +97,7 @@ export class PagePlace {
     })
     this.#recipients = new RecipientStore(database)
     this.#jobs = new JobQueue({
-      store: new JobStore(),
+      store: new JobStore(databaseNow({ now: null }, clock)),
       ids: this.#ids,
       clock,
       announce: () => {},

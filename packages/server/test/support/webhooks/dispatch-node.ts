@@ -9,12 +9,12 @@ import { LoggedEvents } from '../../../dist/domain/events/logged-events.js'
 import { type Endpoint, newHealth } from '../../../dist/domain/webhooks/endpoints/endpoint-model.js'
 import { EndpointStore } from '../../../dist/domain/webhooks/endpoints/endpoint-store.js'
 import { WaitingEventStore } from '../../../dist/domain/webhooks/waiting/waiting-event-store.js'
-import { LeaseStore } from '../../../dist/jobs/lease-store.js'
 import { OutboxPurge } from '../../../dist/outbox/outbox-purge.js'
 import type { RecordedEvent } from '../../../dist/outbox/rows/recorded-event.js'
 import { Dispatcher } from '../../../dist/webhooks/dispatcher/dispatcher.js'
 import type { SendResult } from '../../../dist/domain/webhooks/webhook-sender.js'
 import { hourMs, OutboxNode, patience } from '../database/outbox-node.js'
+import { TestShares } from '../nodes/test-shares.js'
 
 type Outcome = SendResult['outcome']
 
@@ -65,7 +65,8 @@ export interface DispatchOptions {
   readonly name?: string
   /** Default: only when the test calls {@link DispatchNode.poll}. */
   readonly pollMs?: number
-  readonly leaseMs?: number
+  /** Whether the node has the shares of all applications at first; default true. */
+  readonly isHeld?: boolean
 }
 
 /** One node: an outbox with a dispatcher, whose requests go to {@link Receivers}. */
@@ -81,19 +82,18 @@ export class DispatchNode implements AsyncDisposable {
   readonly missed: number[] = []
   /** Reads of the log: the position after which each began. */
   readonly reads: number[] = []
-  /** False: leases are neither taken nor renewed. */
-  reachesLeases = true
+  readonly shares: TestShares
   #isKilled = false
 
   constructor(
     database: Database,
     readonly receivers: Receivers,
-    { name = 'node', pollMs = 3_600_000, leaseMs = 600_000 }: DispatchOptions = {},
+    { name = 'node', pollMs = 3_600_000, isHeld = true }: DispatchOptions = {},
   ) {
     this.log = new OutboxNode(database)
     this.waiting = new WaitingEventStore(database)
     const { store, clock, messages } = this.log
-    const leases = new LeaseStore(database, { now: Date.now })
+    this.shares = new TestShares({ isHeld })
     this.dispatcher = new Dispatcher({
       database,
       endpoints: this.endpoints,
@@ -106,11 +106,8 @@ export class DispatchNode implements AsyncDisposable {
           return store.listAfter(db, appId, after, limit)
         },
       },
-      leases: {
-        acquire: async (...lease) => this.reachesLeases && leases.acquire(...lease),
-        release: (...lease) => leases.release(...lease),
-      },
-      node: name,
+      shares: this.shares,
+      graceMs: 5_000,
       events: new LoggedEvents(messages),
       sender: {
         send: async ({ url }, events, signal) => {
@@ -139,7 +136,6 @@ export class DispatchNode implements AsyncDisposable {
         failed: (_, error) => this.#isKilled || this.failures.push(error),
       },
       pollMs,
-      leaseMs,
     })
     this.purge = new OutboxPurge({
       database,

@@ -48,15 +48,7 @@ export class HookNodes implements AsyncDisposable {
     const node = this.#nodes[index] as ServerProcess
     this.#down.add(node)
     await node.kill9()
-    await this.#endLeases()
     this.#nodes[index] = await node.startAgain()
-  }
-
-  /** Lets the only node of a PostgreSQL database start without a wait for its own leases. */
-  async #endLeases(): Promise<void> {
-    if (this.databaseUrl === undefined || this.#nodes.length > 1) return
-    await using sql = await this.openSql()
-    await sql.run('delete from leases')
   }
 
   async #start(): Promise<void> {

@@ -32,24 +32,31 @@ function encodeColumn(
   )
 }
 
-/** Returns the SQL of a bulk statement, whose rows are parameters. */
-export function bulkStatement(statement: Bulk): BulkStatement {
+/**
+ * Returns the SQL of a bulk statement, whose rows are parameters.
+ * @param now the time of the database, null where that of the process counts
+ */
+export function bulkStatement(statement: Bulk, now: string | null = null): BulkStatement {
   if ('deleteFrom' in statement) return bulkDelete(statement)
   if ('set' in statement) return bulkUpdate(statement)
-  return 'keys' in statement ? bulkSelect(statement) : bulkInsert(statement)
+  return 'keys' in statement ? bulkSelect(statement) : bulkInsert(statement, now)
 }
 
-function bulkInsert({
-  table,
-  columns,
-  where,
-  conflict = '',
-  returning,
-}: BulkInsert): BulkStatement {
+function bulkInsert(
+  { table, columns, where, instant, conflict = '', returning }: BulkInsert,
+  now: string | null = null,
+): BulkStatement {
   const names = Object.keys(columns).join(', ')
+  const shifted = (column: string) => `v.${column} - v.${instant?.now} + ${now}`
+  const values =
+    now === null || !instant
+      ? '*'
+      : Object.keys(columns)
+          .map((column) => (column === instant.column ? shifted(column) : `v.${column}`))
+          .join(', ')
   const rows = `${rowsOfArrays(columns)} as v (${names}) ${where ? `where ${where((mode) => mode)} ` : ''}`
   return {
-    sql: `insert into ${table} as t (${names}) select * from ${rows}${conflict}${returningText(returning)}`,
+    sql: `insert into ${table} as t (${names}) select ${values} from ${rows}${conflict}${returningText(returning)}`,
     parameters: transpose(columns),
   }
 }

@@ -5,27 +5,29 @@ import type { Stores } from '../stores.js'
 
 interface EndLeasesOptions {
   readonly database: Database
-  readonly stores: Pick<Stores, 'jobs' | 'leases'>
+  readonly stores: Pick<Stores, 'jobs'>
   readonly log: Logger
   readonly clock: Clock
 }
 
 /**
- * Ends the leases of a killed process, so that its work continues at once. A start calls it before
- * it takes a lease itself.
+ * Ends the leases that a killed process had on jobs, so that they continue at once. A start calls it
+ * before it takes jobs itself.
  *
  * One process uses the embedded database, so every lease in it is of an earlier process. With
  * PostgreSQL other nodes may hold leases, and those of a killed node expire.
  */
-export async function endLeases({ database, stores, log, clock }: EndLeasesOptions): Promise<void> {
+export async function endJobLeases({
+  database,
+  stores,
+  log,
+  clock,
+}: EndLeasesOptions): Promise<void> {
   if (database.dialect.name !== 'sqlite') return
   try {
-    await database.transaction(async (tx) => {
-      await stores.leases.endAll(tx)
-      await stores.jobs.endLeases(tx, clock.now())
-    })
+    await database.transaction((tx) => stores.jobs.endLeases(tx, clock.now()))
   } catch (error) {
     // A full disk, for example, must not prevent the start.
-    log.warn({ err: error }, 'leases of the last process remain until they expire')
+    log.warn({ err: error }, 'jobs of the last process wait until its leases expire')
   }
 }
