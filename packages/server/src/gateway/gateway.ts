@@ -24,6 +24,7 @@ import { requireHandshake } from './handshake.js'
 import {
   closeTimeoutMs,
   openTimeoutMs,
+  maxOpenWaitMs,
   parallelOpens,
   refusedPauseMs,
   silenceMs,
@@ -51,6 +52,8 @@ export interface GatewayOptions {
     appId: string,
     token: string,
   ): MaybePromise<{ readonly tokenHash: string } | 'expired' | null>
+  /** Measures how fast sessions open. */
+  readonly openRate?: OpenRate
   /** Reports a failure of the gateway itself. */
   onError(error: unknown): void
 }
@@ -87,7 +90,7 @@ export class Gateway implements ConnectionHost {
     maxWaiting: Number.POSITIVE_INFINITY,
     full: () => new AppError('unavailable'),
   })
-  readonly #openRate = new OpenRate()
+  readonly #openRate: OpenRate
   readonly #access: AccessWatch
   readonly #timer: NodeJS.Timeout
   #tickedAt = performance.now()
@@ -98,6 +101,7 @@ export class Gateway implements ConnectionHost {
 
   constructor(private readonly options: GatewayOptions) {
     const { bounds, executor, pingMs, edge } = options
+    this.#openRate = options.openRate ?? new OpenRate()
     this.#access = new AccessWatch(options.sessions, options.findEndedAccess)
     this.#admission = new ConnectionAdmission(bounds, edge.connections.limit)
     this.#calls = new CallRunner({
@@ -176,6 +180,9 @@ export class Gateway implements ConnectionHost {
     const startedAt = performance.now()
     const data = readData(frame)
     if (data instanceof AppError) return connection.refuse(frame.id, data)
+    const { waiting } = this.#opening
+    if (this.#openRate.waitMs(waiting) > maxOpenWaitMs)
+      return connection.refuse(frame.id, this.#tooManyOpens(waiting))
     const { app_id: appId, access_token: accessToken, user_id: userId, user_agent: agent } = data
     connection.credentials = {
       appId: headerText(appId),
@@ -186,7 +193,8 @@ export class Gateway implements ConnectionHost {
     const reply = await this.#opening.run(async () => {
       // Many opens may have waited before this one.
       if (connection.isClosing) return null
-      return executor.execute(
+      const begunAt = performance.now()
+      const opened = await executor.execute(
         openSession,
         {
           requestId: this.#nextRequestId(),
@@ -203,6 +211,8 @@ export class Gateway implements ConnectionHost {
         asEnvelope,
         { admit() {}, context: { connection } },
       )
+      if (opened.kind !== 'failure') this.#openRate.opened((performance.now() - begunAt) / 1_000)
+      return opened
     })
     if (reply === null || connection.isClosing) return
     if (reply.kind === 'failure') return connection.refuse(frame.id, reply.error)
@@ -212,9 +222,14 @@ export class Gateway implements ConnectionHost {
     this.#access.add(connection)
     connection.answer(successText(frame.id, reply.encoded))
     if (connection.session) delivery.begin(connection.session)
-    this.#openRate.opened(seconds)
     this.observer.opened(seconds)
     this.#calls.resume(connection)
+  }
+
+  /** The devices of a node that was killed come all at once; they return over the time that their opens take. */
+  #tooManyOpens(waiting: number): AppError {
+    const retryAfterSeconds = this.#openRate.anyReturnTime(waiting) / 1_000
+    return new AppError('unavailable', 'too many sessions open at once', { retryAfterSeconds })
   }
 
   call(connection: Connection, frame: ReceivedCall): void {

@@ -36,5 +36,7 @@ export const silenceMs = 10_000
 export const giveWayMs = 1_000
 /** Sessions that open at once; the others wait. */
 export const parallelOpens = 32
+/** An open that would wait longer for the others is refused; the client comes back later. */
+export const maxOpenWaitMs = 8_000
 /** The most characters of a frame's `id` and `op`. */
 export const maxNameLength = 64

@@ -409,6 +409,26 @@ describe('bounds', () => {
     expect(await world.connect()).toBe(503)
   })
 
+  it('of opens that wait: one that would wait longer than 8 s comes back when the others are through', async () => {
+    world = await new World().listen()
+    for (let i = 0; i < 500; i++) world.openRate.opened(4)
+    world.heldOpens = []
+    const clients = await Promise.all(Array.from({ length: 98 }, () => world.connect()))
+    // 32 open, 65 wait: as many as take a little more than 8 s.
+    for (const client of clients.slice(0, -1) as Client[]) client.call(0, 'session.open')
+    await (clients[96] as Client).until(() => world.heldOpens?.length === 32)
+    const late = clients[97] as Client
+    late.call(0, 'session.open')
+    await late.closedWith(4006)
+    expect(late.frames[0]).toMatchObject({ code: answerCode.unavailable, retry: true })
+    expect(late.closing?.data?.retry_after_ms).toBeGreaterThanOrEqual(1_000)
+    for (let open = world.heldOpens.splice(0); open.length > 0; open = world.heldOpens.splice(0)) {
+      for (const each of open) each()
+      await turns()
+    }
+    await (clients[96] as Client).until(() => world.sessions.length === 97)
+  })
+
   it('leave a tenth of the connections to requests', async () => {
     world = await new World({}, 20).listen()
     for (let i = 0; i < 18; i++) await world.open()

@@ -1,10 +1,11 @@
+import { parallelOpens } from '../limits.js'
+
 /** The share of a measured time in the mean, so that about the last 50 opens count. */
 const share = 0.02
 const slowestPerSecond = 100
 const fastestPerSecond = 1_000
 /** The time that a restart takes at least. */
 const restartMs = 1_000
-const sessionsAtOnce = 32
 
 /**
  * Measures how fast sessions open, and spreads the return of clients after a shutdown over the time
@@ -13,14 +14,19 @@ const sessionsAtOnce = 32
 export class OpenRate {
   #meanSeconds = 0.01
 
-  /** @param seconds that an open has taken */
+  /** @param seconds that an open has taken, without its wait for others */
   opened(seconds: number): void {
     this.#meanSeconds += share * (seconds - this.#meanSeconds)
   }
 
   get perSecond(): number {
-    const measured = sessionsAtOnce / Math.max(this.#meanSeconds, 0.001)
+    const measured = parallelOpens / Math.max(this.#meanSeconds, 0.001)
     return Math.min(fastestPerSecond, Math.max(slowestPerSecond, measured / 2))
+  }
+
+  /** The time that one more open waits for those before it, milliseconds. */
+  waitMs(waiting: number): number {
+    return (waiting / parallelOpens) * this.#meanSeconds * 1_000
   }
 
   /** The time after which one of some clients comes back when all of them are closed, milliseconds. */

@@ -17,6 +17,10 @@ export class Slots {
     return this.#running
   }
 
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
   /** True when the next work would be refused. */
   get isFull(): boolean {
     return !this.#hasSlot && this.#waiting.length >= this.options.maxWaiting

@@ -6,6 +6,7 @@ import { expect, vi } from 'vitest'
 import { type ClientOptions, WebSocket } from 'ws'
 import { Edge } from '../../../dist/edge/edge.js'
 import { Gateway, type GatewayBounds } from '../../../dist/gateway/gateway.js'
+import { OpenRate } from '../../../dist/gateway/time/open-rate.js'
 import type { Executor } from '../../../dist/pipeline/executor.js'
 import { textFrame } from '../../../dist/sessions/frames.js'
 import type { ClientConnection, Session } from '../../../dist/sessions/session.js'
@@ -30,6 +31,9 @@ export interface Frame {
 /** A gateway on a bare server, whose calls end when the test says so. */
 export class World {
   now = 0
+  readonly openRate = new OpenRate()
+  /** Opens that wait for the test; null: they succeed at once. */
+  heldOpens: (() => void)[] | null = null
   expiresAt: number | null = null
   /** null: sessions have user tokens. */
   adminToken: 'valid' | 'expired' | 'revoked' | 'narrowed' | null = null
@@ -109,6 +113,7 @@ export class World {
         adminTokens: new Map(adminTokens.flatMap((token) => this.#endingOf(token))),
       }),
       findUserToken: () => this.userToken,
+      openRate: this.openRate,
       onError: (error) => {
         throw error
       },
@@ -142,6 +147,10 @@ export class World {
   ) {
     if (id === 'session.open' && extension) {
       const { connection } = extension.context
+      await new Promise<void>((resolve) => {
+        if (this.heldOpens) this.heldOpens.push(resolve)
+        else resolve()
+      })
       const session: Session = {
         ...{ id: this.sessions.length, appId: 'home', userId: 1, deviceSn: null },
         tokenHash: this.adminToken === null ? 'hash' : null,
