@@ -61,9 +61,8 @@ export class FolderStore implements BlobStore {
     const others = node?.live.filter((id) => id !== node.id) ?? []
     for (const name of await namesIn(ofAll))
       if (!others.includes(name)) await rm(join(ofAll, name), { recursive: true, force: true })
-    const own = node === null ? ofAll : join(ofAll, node.id)
-    await makeFolder(own)
-    return new FolderStore(folder, floor, own)
+    await makeFolder(ofAll)
+    return new FolderStore(folder, floor, node === null ? ofAll : join(ofAll, node.id))
   }
 
   async put(key: string, body: Readable, { maxBytes }: PutOptions): Promise<StoredBlob> {
@@ -206,8 +205,9 @@ async function openNew(path: string): Promise<FileHandle> {
     return await open(path, 'wx')
   } catch (error) {
     if (!isMissing(error)) throw error
-    // Another node removes the folder of a node that it takes for gone. The folder above it is made
-    // by starts alone: without it this is the empty place of a folder that is not mounted.
+    // The first upload of a node, or another one has removed the folder since it takes this one for
+    // gone. The folder above it is made by starts alone: without it this is the empty place of a
+    // folder that is not mounted.
     await mkdir(dirname(path))
     return await open(path, 'wx')
   }

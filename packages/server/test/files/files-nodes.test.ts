@@ -12,6 +12,7 @@ import {
 } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
+import { SmallDisk } from '../support/database/system-faults.js'
 import {
   fetchBytes,
   formOf,
@@ -20,7 +21,7 @@ import {
   upload,
   withCredentials,
 } from '../support/files/files.js'
-import { integrityFaults, sessions } from '../support/messaging/messaging.js'
+import { integrityFaults, sendText, sessions } from '../support/messaging/messaging.js'
 
 const content = 'the content of a file'
 const isElsewhere = { status: 503, code: answerCode.files_on_other_node }
@@ -108,6 +109,45 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
       expect((await upload(second.api, ticket, Buffer.from(content))).code).toBe(200)
       expect(String((await fetchFrom(again, bob.token, ticket.download_url)).body)).toBe(content)
       for (const node of [again, second]) expect(await integrityFaults(node)).toEqual([])
+    })
+
+    it('a full disk under a shared folder and a data folder: uploads stop on every node, starts and the rest do not', async ({
+      skip,
+    }) => {
+      const disk = SmallDisk.mount(64)
+      if (typeof disk === 'string') return skip(disk)
+      using _ = disk
+      await using database = await backend.createDatabase()
+      const filesDir = join(disk.path, 'files')
+      const env = { ...key, HERMOD_FILES_DIR: filesDir, HERMOD_FILES_SHARED: 'on' }
+      const options = { ...tokens, databaseUrl: database.url as string, env }
+      await using first = await startServer(options)
+      const [alice, bob] = await sessions(first, 2)
+      const address = await sendFile(alice.api, { to_id: bob.id }, Buffer.from(content))
+      const second = { ...options, dataDir: join(disk.path, 'data') }
+      await (await startServer(second))[Symbol.asyncDispose]()
+      const makeRoom = disk.fill()
+      await using restarted = await startServer(second)
+      await using third = await startServer(options)
+      const nodes = [first, restarted, third]
+      const uploadTo = async ({ api }: ServerProcess) => {
+        const { data } = (await ticketFor(api.as(alice.token), { to_id: bob.id })).envelope
+        return upload(api, data, Buffer.from(content))
+      }
+      for (const node of nodes) {
+        expect(await uploadTo(node)).toMatchObject({
+          status: 503,
+          code: answerCode.file_storage_full,
+        })
+        expect(String((await fetchFrom(node, bob.token, address)).body)).toBe(content)
+        await sendText(node.api.as(alice.token), bob.id, 'continues')
+      }
+      makeRoom()
+      for (const node of nodes)
+        await waitFor(async () => (await uploadTo(node)).code === 200, {
+          what: 'an upload after there was room',
+          timeoutMs: 10_000,
+        })
     })
 
     it('a folder that nodes have without HERMOD_FILES_SHARED: one of them serves files', async () => {
