@@ -1,7 +1,4 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { TempFolder } from '../temp-folder.js'
 import { checkHistory, type ViolationKind } from './checker.js'
 import {
   History,
@@ -227,11 +224,13 @@ describe('checkHistory', () => {
       'event_missing',
     ],
     [
-      'a message without a push',
+      'a message after which no push came',
       new Script()
         .send('a')
+        .send('b')
+        .add('gateway', 'ok', 'push', { device: 'phone', text: 'a' })
         .add('phone', 'info', 'absent', { device: 'phone', conversation })
-        .final('a'),
+        .final('a', 'b'),
       'push_missing',
     ],
   ]
@@ -296,12 +295,10 @@ describe('checkHistory', () => {
 
 describe('History', () => {
   it('writes each entry as a line, which parseHistory reads', () => {
-    using folder = new TempFolder('history')
-    const path = join(folder.path, 'history.ndjson')
-    const history = new History(path)
+    const history = new History()
     history.record('alice', 'invoke', 'send', { conversation, text: 'a' })
     history.record('alice', 'ok', 'send', { conversation, text: 'a' })
     expect(history.entries.map(({ type }) => type)).toEqual(['invoke', 'ok'])
-    expect(parseHistory(readFileSync(path, 'utf8'))).toEqual(history.entries)
+    expect(parseHistory(history.toNdjson())).toEqual(history.entries)
   })
 })

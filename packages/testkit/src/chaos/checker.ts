@@ -20,7 +20,7 @@ export type ViolationKind =
   | 'event_order'
   /** A stored message has no event. */
   | 'event_missing'
-  /** A message to an absent device has no push. */
+  /** A message to an absent device has no push, and neither has a later one of its conversation. */
   | 'push_missing'
 
 export interface Violation {
@@ -89,7 +89,8 @@ class HighWater {
  * - Each observation is a window of the list.
  * - A read of the newest messages has all that was known before it began, and read positions never
  *   go back.
- * - Events of a key come in order, each message has one, and a push to each absent device.
+ * - Events of a key come in order, each message has one, and a push to each absent device
+ *   or one that stands for it.
  */
 export function checkHistory(entries: readonly HistoryEntry[]): CheckedHistory {
   return new Check(entries).run()
@@ -240,12 +241,15 @@ class Check {
         if (!stored.has(text)) this.#report('event_missing', `${text} of ${conversation}`)
   }
 
+  /** The push of a message may stand for those before it. */
   #checkPushes(): void {
     const pushed = new Set(this.#all('push').map(({ value }) => `${value.device} ${value.text}`))
-    for (const { value } of this.#all('absent'))
-      for (const text of this.#lists.get(value.conversation)?.values() ?? [])
-        if (!pushed.has(`${value.device} ${text}`))
-          this.#report('push_missing', `${text} of ${value.conversation} for ${value.device}`)
+    for (const { value } of this.#all('absent')) {
+      const texts = [...(this.#lists.get(value.conversation)?.values() ?? [])]
+      const last = texts.findLastIndex((text) => pushed.has(`${value.device} ${text}`))
+      for (const text of texts.slice(last + 1))
+        this.#report('push_missing', `${text} of ${value.conversation} for ${value.device}`)
+    }
   }
 
   #checkPlaced(conversation: string, { seq, text }: Placed, observer: string): void {

@@ -1,5 +1,3 @@
-import { appendFileSync, writeFileSync } from 'node:fs'
-
 /** A message at its position in a conversation, dense from 1. */
 export interface Placed {
   readonly seq: number
@@ -71,11 +69,6 @@ export type HistoryEntry = { [F in HistoryFunction]: EntryOf<F> }[HistoryFunctio
 export class History {
   readonly entries: HistoryEntry[] = []
 
-  /** @param path a file that gets each entry as a line of JSON */
-  constructor(private readonly path?: string) {
-    if (path !== undefined) writeFileSync(path, '')
-  }
-
   /** The time of an entry that is recorded now. */
   now(): number {
     return performance.now()
@@ -87,9 +80,12 @@ export class History {
     f: F,
     value: HistoryValues[F],
   ): void {
-    const entry = { process, type, f, value, time: this.now() } as HistoryEntry
-    this.entries.push(entry)
-    if (this.path !== undefined) appendFileSync(this.path, `${JSON.stringify(entry)}\n`)
+    this.entries.push({ process, type, f, value, time: this.now() } as HistoryEntry)
+  }
+
+  /** Each entry as a line of JSON. */
+  toNdjson(): string {
+    return this.entries.map((entry) => `${JSON.stringify(entry)}\n`).join('')
   }
 }
 

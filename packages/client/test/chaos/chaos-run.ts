@@ -1,0 +1,336 @@
+/** A run of chaos: users at work on several nodes, a schedule of faults, and what has to be true then. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { PushSimulator } from '@hermod/push-simulator'
+import { type Api, type Json, waitFor } from '@hermod/testkit'
+import {
+  ChaosCluster,
+  type CheckedHistory,
+  checkHistory,
+  type Fault,
+  History,
+  type Placed,
+} from '@hermod/testkit/chaos'
+import { WebhookReceiver } from '@hermod/testkit/webhooks'
+import { Webhook } from 'standardwebhooks'
+import { runHermod } from '../../../server/test/support/hermod-command.js'
+import type { Random } from '../../../server/test/support/random.js'
+import { ChaosCrowd, type Person, type Place } from './chaos-crowd.js'
+import { ChaosWork } from './chaos-work.js'
+import { expectations } from './expectations.js'
+
+const secret = `whsec_${Buffer.alloc(32, 'k').toString('base64')}`
+const appId = 'test'
+const textPattern = /\bm\d+\./
+/** The time after faults in which everything has to be well again. */
+const healingMs = 20_000
+/** Longer than any pause of a client or of a retry: at the end nothing is left undone. */
+const endMs = 60_000
+const comparedMessages = 20
+
+export interface ChaosRunOptions {
+  readonly random: Random
+  readonly nodes: number
+  readonly connected: number
+  readonly absent: number
+  readonly hasStandby: boolean
+  /** Average time between two actions of a client, and of a caller over HTTP. */
+  readonly everyMs: number
+}
+
+export class ChaosRun implements AsyncDisposable {
+  readonly history = new History()
+  /** What was not as it has to be, apart from the history. */
+  readonly faults: string[] = []
+  /** Times from an answered send to its event at the other clients while nothing failed, in milliseconds. */
+  readonly deliveries: number[] = []
+  /** Times that it took until everything was well again. */
+  readonly healings: number[] = []
+  readonly #withEvent = new Set<string>()
+  /** Device and text. */
+  readonly #withPush = new Set<string>()
+  readonly #resources: AsyncDisposable[] = []
+  readonly #inProgress = new Set<Promise<void>>()
+  #cluster: ChaosCluster | undefined
+  #crowd: ChaosCrowd | undefined
+  #work: ChaosWork | undefined
+
+  private constructor(private readonly options: ChaosRunOptions) {}
+
+  static async start(options: ChaosRunOptions): Promise<ChaosRun> {
+    const run = new ChaosRun(options)
+    try {
+      await run.#fill()
+      return run
+    } catch (error) {
+      await run[Symbol.asyncDispose]()
+      throw error
+    }
+  }
+
+  get cluster(): ChaosCluster {
+    return this.#cluster as ChaosCluster
+  }
+
+  get crowd(): ChaosCrowd {
+    return this.#crowd as ChaosCrowd
+  }
+
+  get work(): ChaosWork {
+    return this.#work as ChaosWork
+  }
+
+  /** Begins each fault in its turn; some go on while the next ones begin. */
+  async inflict(faults: readonly Fault[]): Promise<void> {
+    for (const fault of faults) {
+      await sleep(fault.pauseMs)
+      await new Promise<void>((begun, failed) => {
+        const done = this.cluster.inflict(fault, begun).catch(failed)
+        this.#inProgress.add(done)
+        void done.then(() => this.#inProgress.delete(done))
+      })
+    }
+  }
+
+  /**
+   * Waits until all faults are over, and then until everything is well, while the users go on.
+   * @param restMs the time without a fault
+   */
+  async heal(restMs: number): Promise<void> {
+    await Promise.all(this.#inProgress)
+    const begun = performance.now()
+    await this.cluster.waitUntilReady()
+    const unwell = await this.#untilWell(() => this.#unwell(comparedMessages), healingMs)
+    this.healings.push(performance.now() - begun)
+    this.faults.push(...unwell.map((each) => `not well ${healingMs} ms after faults: ${each}`))
+    await this.#probe()
+    await sleep(Math.max(0, restMs - (performance.now() - begun)))
+  }
+
+  /** Ends the work, compares everything, and checks the history. */
+  async finish(): Promise<CheckedHistory> {
+    await Promise.all(this.#inProgress)
+    await this.cluster.waitUntilReady()
+    await this.work.stop()
+    const last = await this.#untilWell(() => this.#unwell(Number.POSITIVE_INFINITY), endMs)
+    this.faults.push(...last.map((each) => `not well at the end: ${each}`))
+    const lists = await this.#finalLists()
+    this.#settlePending(lists)
+    for (const [conversation, messages] of lists)
+      this.history.record('end', 'ok', 'final', { conversation, messages })
+    this.faults.push(...this.work.refusals.map((each) => `refused: ${each}`))
+    for (const { index, ownExits } of this.cluster.nodes)
+      for (const exit of ownExits)
+        this.faults.push(`node ${index} ended by itself: ${JSON.stringify(exit)}`)
+    this.faults.push(...(await this.#checkData()))
+    return checkHistory(this.history.entries)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#work?.stop()
+    for (const resource of this.#resources.reverse()) await resource[Symbol.asyncDispose]()
+  }
+
+  async #fill(): Promise<void> {
+    const { nodes, hasStandby, random, connected, absent, everyMs } = this.options
+    const { history } = this
+    const simulator = this.#keep(
+      await PushSimulator.start({ onCall: ({ path, body }) => this.#recordPush(path, body) }),
+    )
+    const receiver = this.#keep(await this.#startReceiver())
+    this.#cluster = this.#keep(await ChaosCluster.start({ nodes, history, hasStandby }))
+    await this.#admin().succeed('POST', '/app/webhook/create', {
+      body: { url: receiver.url, secret },
+    })
+    this.#crowd = this.#keep(
+      await ChaosCrowd.start({ cluster: this.cluster, history, simulator, connected, absent }),
+    )
+    this.#work = new ChaosWork({ crowd: this.crowd, history, random, everyMs })
+    await this.cluster.waitUntilReady()
+    const unwell = await this.#untilWell(() => this.#unwell(comparedMessages), endMs)
+    if (unwell.length > 0) throw new Error(`not well at the start: ${unwell.join('; ')}`)
+    this.work.start()
+  }
+
+  #keep<T extends AsyncDisposable>(resource: T): T {
+    this.#resources.push(resource)
+    return resource
+  }
+
+  #admin(): Api {
+    return (this.cluster.nodes[0] as (typeof this.cluster.nodes)[0]).process.api.admin()
+  }
+
+  #recordPush(path: string, body: string): void {
+    const text = textPattern.exec(body)?.[0]
+    const device = path.split('/').at(-1)
+    if (text === undefined || device === undefined) return
+    this.#withPush.add(`${device} ${text}`)
+    this.history.record('gateway', 'ok', 'push', { device, text })
+  }
+
+  async #startReceiver(): Promise<WebhookReceiver> {
+    const webhook = new Webhook(secret)
+    return WebhookReceiver.start({
+      verify: (body, headers) => webhook.verify(body, { ...headers }),
+      record: ({ events }) => {
+        for (const { id, key, type, data } of events) {
+          const position = Number(id.slice(`evt_${appId}_`.length).split('_')[0])
+          const stored = { conversation: key, seq: data.seq, text: data.content }
+          const isText = type === 'message.stored' && textPattern.test(data.content)
+          if (isText) this.#withEvent.add(data.content)
+          this.history.record('webhook', 'ok', 'event', {
+            id,
+            key,
+            position,
+            ...(isText && { stored }),
+          })
+        }
+      },
+    })
+  }
+
+  /** @returns what is still not well after this time */
+  async #untilWell(ask: () => Promise<string[]> | string[], timeoutMs: number): Promise<string[]> {
+    let found: string[] = []
+    const isWell = async () => {
+      found = await ask()
+      return found.length === 0
+    }
+    const patience = { what: 'everything is well', timeoutMs, everyMs: 200 }
+    await waitFor(isWell, patience).catch(() => {})
+    return found
+  }
+
+  /** @param newest how many messages of each conversation are compared */
+  async #unwell(newest: number): Promise<string[]> {
+    const found: string[] = []
+    for (const person of this.crowd.people) {
+      const state = person.app.client.connection.getSnapshot()
+      if (state.state !== 'online')
+        found.push(`${person.app.name} is not online: ${JSON.stringify(state)}`)
+    }
+    if (found.length > 0) return found
+    try {
+      if (!Number.isFinite(newest))
+        for (const { app, api } of this.crowd.people)
+          found.push(...(await app.differences(api, this.crowd.groupIds)))
+      found.push(...(await this.#presence()), ...(await this.#behind()))
+    } catch (error) {
+      found.push(`a call failed: ${(error as Error).message}`)
+    }
+    return found
+  }
+
+  /** Every node says of every user whether a device is connected. */
+  async #presence(): Promise<string[]> {
+    if (!expectations.presence) return []
+    const found: string[] = []
+    const users = [
+      ...this.crowd.people.map(({ id }) => ({ id, isOnline: true })),
+      ...this.crowd.absent.map(({ id }) => ({ id, isOnline: false })),
+    ]
+    for (const { index, process } of this.cluster.nodes)
+      for (const { id, isOnline } of users) {
+        const api = process.api.admin({ userId: id })
+        const { data } = await api.succeed('GET', '/user/online_status')
+        if (data.online !== isOnline)
+          found.push(`node ${index} says that user ${id} is ${data.online ? 'on' : 'off'}line`)
+      }
+    return found
+  }
+
+  /** The newest message of each conversation, which has its event and its pushes. */
+  async #behind(): Promise<string[]> {
+    const found: string[] = []
+    for (const { name, log, connected, absent } of this.crowd.places) {
+      const [{ api }] = connected as readonly [Person]
+      const { data } = await api.succeed<Json>('POST', '/message/history', {
+        body: { log, limit: 1 },
+      })
+      const text: string | undefined = data.messages[0]?.content
+      if (text === undefined) continue
+      if (!this.#withEvent.has(text)) found.push(`${text} of ${name} has no event`)
+      for (const { deviceToken } of absent)
+        if (!this.#withPush.has(`${deviceToken} ${text}`))
+          found.push(`${text} of ${name} has no push to ${deviceToken}`)
+    }
+    return found
+  }
+
+  /** Sends to each conversation, and waits until all others have it. */
+  async #probe(): Promise<void> {
+    for (const place of this.crowd.places) {
+      const [sender, ...others] = place.connected as readonly [Person, ...Person[]]
+      const listening = others.map((person) => this.#received(person, place))
+      const begun = performance.now()
+      const text = await this.work.sendOverHttp('probe', sender, place)
+      for (const [index, listener] of listening.entries()) {
+        const tookMs = await listener(text, begun)
+        if (tookMs === null)
+          this.faults.push(
+            `${text} did not reach user ${others[index]?.id} of ${place.name} within ${expectations.deliveryMs} ms`,
+          )
+        else this.deliveries.push(tookMs)
+      }
+    }
+  }
+
+  /** @returns waits for a text, and gives the time from `begun` until its event; null: it did not come */
+  #received(person: Person, place: Place) {
+    const times = new Map<string, number>()
+    const end = person.app.client.on('message.stored', ({ content }) => {
+      times.set(content, performance.now())
+    })
+    return async (text: string, begun: number): Promise<number | null> => {
+      const patience = {
+        what: `${text} of ${place.name}`,
+        timeoutMs: expectations.deliveryMs,
+        everyMs: 5,
+      }
+      await waitFor(() => times.has(text), patience).catch(() => {})
+      end()
+      const time = times.get(text)
+      return time === undefined ? null : time - begun
+    }
+  }
+
+  /** Sends of clients whose event they missed: what a client shows equals the conversation now. */
+  #settlePending(lists: ReadonlyMap<string, readonly Placed[]>): void {
+    const places = new Map(
+      [...lists].flatMap(([conversation, messages]) =>
+        messages.map(({ text }) => [text, conversation] as const),
+      ),
+    )
+    for (const { app, pending } of this.crowd.people)
+      for (const text of pending) {
+        const conversation = places.get(text)
+        if (conversation === undefined) this.faults.push(`${text} of ${app.name} was never stored`)
+        else this.history.record(text, 'ok', 'send', { conversation, text })
+      }
+  }
+
+  async #finalLists(): Promise<Map<string, Placed[]>> {
+    const lists = new Map<string, Placed[]>()
+    for (const { name, log, connected } of this.crowd.places) {
+      const [{ api }] = connected as readonly [Person]
+      const messages: Placed[] = []
+      for (let before_seq = 0; ; ) {
+        const { data } = await api.succeed<Json>('POST', '/message/history', {
+          body: { log, before_seq, limit: 100 },
+        })
+        for (const { seq, content } of data.messages) messages.push({ seq, text: content })
+        before_seq = data.from_seq
+        if (before_seq <= 1) break
+      }
+      lists.set(name, messages.reverse())
+    }
+    return lists
+  }
+
+  async #checkData(): Promise<string[]> {
+    const [node] = this.cluster.nodes
+    const settings = { HERMOD_DATA_DIR: node?.dataDir }
+    const { code, out, err } = await runHermod(['check'], settings)
+    return code === 0 ? [] : [`hermod check ended with ${code}: ${out}${err}`]
+  }
+}
