@@ -1,5 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
 import type { AnswerMessage, QuestionMessage } from '../nodes/questions.js'
+import type { TransientEvent } from '@hermod/protocol/events'
 
 /** Messages between the nodes of a service and between the parts of one node, by topic. */
 export interface BusMessages {
@@ -19,18 +20,37 @@ export interface BusMessages {
   /** Questions of one node to another one. */
   'node.question': QuestionMessage
   'node.answer': AnswerMessage
+  /** An event that is not stored, for sessions of any node. */
+  'event.transient': {
+    readonly appId: string
+    readonly receivers: TransientReceivers
+    readonly event: TransientEvent
+  }
 }
+
+/** All sessions of some users, or those of the other members who receive messages of a group live. */
+export type TransientReceivers =
+  | { readonly userIds: readonly Int64[] }
+  | { readonly groupId: Int64; readonly exceptId: Int64 }
 
 /** The topic of a message. */
 export type Topic = keyof BusMessages
 
 /**
- * Brings messages to every node, this one included. A failure of a node or of the network may lose
- * a message, so code that depends on messages bounds how long a lost one matters. When `publish`
- * returns, the listeners on the publishing node have been called.
+ * Brings messages to every node, this one included. Between nodes it may lose, repeat and delay
+ * every message, so code that depends on messages bounds how long a lost one matters. Nobody waits
+ * for it: when `publish` returns, the listeners on the publishing node have been called, and a
+ * failure shows in metrics only.
  */
 export interface Bus {
   publish<T extends Topic>(topic: T, message: BusMessages[T]): void
   /** @returns ends the subscription */
   subscribe<T extends Topic>(topic: T, listener: (message: BusMessages[T]) => void): () => void
+  /** False while messages of other nodes do not arrive. */
+  readonly isConnected: boolean
+  /** Calls the listener when messages arrive again; any of those before may be lost. */
+  onReconnected(listener: () => void): void
+  start(): Promise<void>
+  /** Sends what waits. */
+  stop(): Promise<void>
 }

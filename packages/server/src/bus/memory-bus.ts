@@ -2,6 +2,7 @@ import type { Bus, BusMessages, Topic } from './bus.js'
 
 /** The bus of a single node. */
 export class MemoryBus implements Bus {
+  readonly isConnected = true
   readonly #listeners = new Map<Topic, Set<(message: never) => void>>()
 
   publish<T extends Topic>(topic: T, message: BusMessages[T]): void {
@@ -14,4 +15,11 @@ export class MemoryBus implements Bus {
     this.#listeners.set(topic, listeners.add(listener))
     return () => listeners.delete(listener)
   }
+
+  /** Nothing of it is ever lost. */
+  onReconnected(): void {}
+
+  async start(): Promise<void> {}
+
+  async stop(): Promise<void> {}
 }

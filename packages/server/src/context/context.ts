@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { BlobStore } from '../blobs/blob-store.js'
 import { DiskFloor } from '../blobs/disk-floor.js'
 import type { Bus } from '../bus/bus.js'
-import { MemoryBus } from '../bus/memory-bus.js'
+import type { Carrier } from '../bus/carrier.js'
 import type { ServerConfig } from '../config/config.js'
 import { options as configOptions } from '../config/options.js'
 import type { ServerSecrets } from '../config/secrets.js'
@@ -38,6 +38,7 @@ import type { RunningShares } from '../nodes/shares.js'
 import type { CoreChannel } from '../push/core-channel.js'
 import { SessionRegistry } from '../sessions/registry.js'
 import { openBlobStore } from './adapters/blob-store.js'
+import { createBus } from './adapters/bus.js'
 import { createDelivery } from './adapters/delivery.js'
 import { createCoreChannel } from './adapters/core-channel.js'
 import { IdClock } from './adapters/id-clock.js'
@@ -153,6 +154,13 @@ async function createDatabase({
   )
 }
 
+/** Returns what brings messages between the nodes; null with the embedded database. */
+async function createCarrier({ config, secrets }: ContextOptions): Promise<Carrier | null> {
+  if (config.storage.kind === 'sqlite') return null
+  const { notificationCarrier } = await import('../db/dialect/postgres/channel.js')
+  return notificationCarrier(secrets.databaseUrl ?? '')
+}
+
 /**
  * Locks the data folder, opens the database, brings its schema up to date and builds the service.
  * @throws FolderLockedError when another process uses the folder; WrongSecretKeyError
@@ -187,7 +195,10 @@ export function openContext(options: ContextOptions): Promise<Context> {
       store: identity,
       changed: () => log.error('the database was replaced or has a new epoch; restart this node'),
     })
-    const context = buildContext(options, { database, epoch, providers, blobs, media })
+    const carrier = await createCarrier(options)
+    const context = buildContext(options, {
+      ...{ database, epoch, providers, blobs, media, carrier },
+    })
     context.metrics.storage.watchDisk(() => floor.space)
     const { files, messaging, secrets } = context.services
     await secrets.secretService.requireKeys()
@@ -236,12 +247,21 @@ function buildContext(
     providers,
     blobs,
     media,
+    carrier,
   }: Pick<Context, 'database' | 'epoch' | 'providers'> & {
+    readonly carrier: Carrier | null
     readonly blobs: BlobStore
     readonly media: Media
   },
 ): Omit<Context, 'stop'> {
-  const bus = new MemoryBus()
+  const metrics: Metrics = new Metrics({
+    messages: () => services.messaging.writer.queuedMessages,
+    messageBytes: () => services.messaging.writer.queuedBytes,
+    positions: () => services.messaging.positions.queuedMoves,
+    files: () => services.files.fileWriter.queuedFiles,
+    sessions: () => nodeSessions.queued,
+  })
+  const bus = createBus(carrier, metrics, log)
   const idClock = new IdClock(clock, log)
   const reservations = new IdReservations(database)
   const ids = new IdGenerator(reservations.reserve, () => idClock.now())
@@ -258,13 +278,6 @@ function buildContext(
     ids,
     clock,
     announce: (kind) => bus.publish('jobs.enqueued', { kind }),
-  })
-  const metrics: Metrics = new Metrics({
-    messages: () => services.messaging.writer.queuedMessages,
-    messageBytes: () => services.messaging.writer.queuedBytes,
-    positions: () => services.messaging.positions.queuedMoves,
-    files: () => services.files.fileWriter.queuedFiles,
-    sessions: () => nodeSessions.queued,
   })
   const { checkpoints } = database.dialect
   if (checkpoints) metrics.storage.watchCheckpoints(checkpoints)

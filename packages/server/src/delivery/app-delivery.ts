@@ -27,7 +27,8 @@ export interface DeliveryObserver {
   began(events: number, lagMs: number): void
   /** Rows were purged before delivery had begun them. */
   missed(appId: string): void
-  failed(appId: string, error: unknown): void
+  /** @param appId null: of all apps */
+  failed(appId: string | null, error: unknown): void
 }
 
 interface AppDeliveryOptions {

@@ -1,8 +1,9 @@
 import { AppError, type CloseName, type Int64 } from '@hermod/protocol'
 import type { TransientEvent } from '@hermod/protocol/events'
-import type { Bus } from '../bus/bus.js'
+import type { Bus, BusMessages } from '../bus/bus.js'
 import type { Database } from '../db/database.js'
 import type { Epoch } from '../db/identity/epoch.js'
+import type { MaybePromise } from '../lib/maybe-promise.js'
 import type { DeliveredEvent, MessageReader } from '../outbox/consumer.js'
 import type { HandOver } from '../outbox/hand-over.js'
 import { appOutbox } from '../outbox/outbox-page.js'
@@ -68,6 +69,7 @@ export class NodeDelivery implements SessionDelivery, HandOver, RecentOutbox, Tr
   readonly #listeners: DeliveryListener[] = []
   #subscriptions: readonly (() => void)[] = []
   #timer: NodeJS.Timeout | undefined
+  #isPolling = false
 
   constructor(private readonly options: NodeDeliveryOptions) {
     this.#timers = options.timers ?? eventLoop
@@ -91,11 +93,13 @@ export class NodeDelivery implements SessionDelivery, HandOver, RecentOutbox, Tr
     this.#subscriptions = [
       bus.subscribe('outbox.appended', ({ appId }) => this.#apps.get(appId)?.delivery.wake()),
       epoch.subscribe(() => void this.#closeEpoch()),
+      bus.subscribe('event.transient', (message) => this.#writeTransient(message)),
       bus.subscribe('cache.invalidated', ({ cache, key }) => {
         if (cache === 'apps') void this.#checkApp(key)
       }),
     ]
-    this.#timer = setInterval(() => this.#poll(), pollMs)
+    bus.onReconnected(() => void this.#poll())
+    this.#timer = setInterval(() => void this.#poll(), pollMs)
     this.#timer.unref()
   }
 
@@ -150,17 +154,32 @@ export class NodeDelivery implements SessionDelivery, HandOver, RecentOutbox, Tr
     return this.#apps.get(appId)?.delivery.recent ?? null
   }
 
-  toUsers(appId: string, userIds: readonly Int64[], { kind, data }: TransientEvent): void {
-    const { sessions } = this.options
-    const frame = encodeEvent(kind, data)
-    for (const userId of userIds)
-      for (const session of sessions.ofUser(appId, userId)) writeTransient(session, frame)
+  toUsers(appId: string, userIds: readonly Int64[], event: TransientEvent): void {
+    this.options.bus.publish('event.transient', { appId, receivers: { userIds }, event })
   }
 
   toGroup(
     { appId, groupId }: { readonly appId: string; readonly groupId: Int64 },
-    { kind, data }: TransientEvent,
+    event: TransientEvent,
     exceptId: Int64,
+  ): void {
+    const receivers = { groupId, exceptId }
+    this.options.bus.publish('event.transient', { appId, receivers, event })
+  }
+
+  /** Writes an event of any node to the sessions of this one. */
+  #writeTransient({ appId, receivers, event }: BusMessages['event.transient']): void {
+    if ('groupId' in receivers) return this.#writeToGroup(appId, receivers, event)
+    const { sessions } = this.options
+    const frame = encodeEvent(event.kind, event.data)
+    for (const userId of receivers.userIds)
+      for (const session of sessions.ofUser(appId, userId)) writeTransient(session, frame)
+  }
+
+  #writeToGroup(
+    appId: string,
+    { groupId, exceptId }: { readonly groupId: Int64; readonly exceptId: Int64 },
+    { kind, data }: TransientEvent,
   ): void {
     const receiving = this.#apps.get(appId)?.delivery.receiving(groupId) ?? []
     if (receiving.length === 0) return
@@ -177,18 +196,32 @@ export class NodeDelivery implements SessionDelivery, HandOver, RecentOutbox, Tr
     return writeTransient(session, encodeEvent(kind, data))
   }
 
-  /** Looks for rows whose wake was lost, and ends what is not used. */
-  #poll(): void {
+  /** Looks for rows whose wake was lost, of all apps in one statement, and ends what is not used. */
+  async #poll(): Promise<void> {
     const now = performance.now()
-    for (const [appId, app] of this.#apps) {
+    for (const [appId, app] of this.#apps)
       if (app.delivery.hasSessions) app.usedAt = now
       else if (now - app.usedAt > lingerMs) {
         app.delivery.stop()
         this.#apps.delete(appId)
-        continue
       }
-      void app.delivery.read()
+    if (this.#apps.size === 0 || this.#isPolling) return
+    this.#isPolling = true
+    try {
+      const heads = await this.#heads([...this.#apps.keys()])
+      for (const [appId, { delivery }] of this.#apps)
+        if ((heads.get(appId) ?? 0) > delivery.begun.position) void delivery.read()
+    } catch (error) {
+      // The next look tries again.
+      this.options.observer.failed(null, error)
+    } finally {
+      this.#isPolling = false
     }
+  }
+
+  #heads(appIds: readonly string[]): MaybePromise<ReadonlyMap<string, number>> {
+    const { database, outbox } = this.options
+    return database.read((db) => outbox.headsOf(db, appIds))
   }
 
   #open(appId: string): RunningApp {

@@ -1,5 +1,6 @@
 import { BackgroundMetrics } from './background-metrics.js'
 import { ConnectionMetrics } from './connection-metrics.js'
+import { BusMetrics } from './bus-metrics.js'
 import { DeliveryMetrics } from './delivery-metrics.js'
 import { IdentityMetrics } from './identity-metrics.js'
 import { LoginMetrics } from './login-metrics.js'
@@ -22,6 +23,7 @@ export class Metrics {
   readonly push = new PushMetrics(this.#registry)
   readonly webhooks = new WebhookMetrics(this.#registry)
   readonly sessions = new SessionMetrics(this.#registry)
+  readonly bus = new BusMetrics(this.#registry)
   readonly storage: StorageMetrics
 
   /** @param queued the size that waits for a commit now */

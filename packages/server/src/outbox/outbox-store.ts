@@ -2,6 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import type { EventKind } from '@hermod/protocol/events'
 import type { Database, PreparedPage, Queryable, StatementTx, Tx } from '../db/database.js'
 import { sql } from '../db/kysely.js'
+import { paddedForPlanCache } from '../lib/chunks.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 import type { UserChange } from './user-changes.js'
 
@@ -159,6 +160,16 @@ export class OutboxStore {
   /** The last position of each app that has one. */
   async heads(db: Queryable): Promise<ReadonlyMap<string, number>> {
     const rows = await db.selectFrom('outbox_heads').select(['app_id', 'position']).execute()
+    return new Map(rows.map(({ app_id, position }) => [app_id, position]))
+  }
+
+  /** The last positions of those of the apps that have one. */
+  async headsOf(db: Queryable, appIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const rows = await db
+      .selectFrom('outbox_heads')
+      .select(['app_id', 'position'])
+      .where('app_id', 'in', paddedForPlanCache(appIds))
+      .execute()
     return new Map(rows.map(({ app_id, position }) => [app_id, position]))
   }
 

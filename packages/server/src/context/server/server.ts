@@ -44,6 +44,8 @@ export function startService(
     await node.start()
     await requireFewNodes(database)
     for (const { detail } of await nodeNotices(database)) log.warn(detail)
+    parts.add(bus, (each) => each.stop())
+    await bus.start()
     parts.add(nodeSessions, (each) => each.stop())
     await nodeSessions.start()
     const { metrics, providers, services, shares, stores } = context

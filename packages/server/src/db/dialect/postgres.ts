@@ -22,8 +22,8 @@ import { CombinedReads } from './postgres/reads.js'
 import { ConnectionWatch, type StallObserver } from './postgres/watch.js'
 
 const defaultDeadlineMs = 5_000
-/** Opened apart from the pool, for one run without a deadline. */
-const longConnections = 1
+/** Opened apart from the pool: for one run without a deadline, and for messages between nodes. */
+const extraConnections = 2
 /** Bounds the repeats of a call that waits for locks to about the time of one statement. */
 const lockRepeatsForMs = 3_000
 // https://www.postgresql.org/docs/15/errcodes-appendix.html
@@ -92,7 +92,7 @@ export function postgresDialect(options: PostgresOptions): SqlDialect {
         new LazyPool({
           ...options,
           gate,
-          poolSize: longConnections,
+          poolSize: 1,
           makeRoom: () => pool.giveUpOne(),
         }),
       ),
@@ -124,7 +124,7 @@ export function postgresDialect(options: PostgresOptions): SqlDialect {
       return postgresProblem(db)
     },
     connectionLimit,
-    findNotice: (db) => connectionNotice(db, options.poolSize + longConnections),
+    findNotice: (db) => connectionNotice(db, options.poolSize + extraConnections),
     bulk: (statement) => bulkStatement(statement, now),
     bulkAppend,
     isTaken: (error) => sqlStateOf(error) === uniqueViolation,

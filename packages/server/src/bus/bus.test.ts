@@ -1,0 +1,221 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import type { Bus } from './bus.js'
+import { type Carrier, maxTextBytes } from './carrier.js'
+import { MemoryBus } from './memory-bus.js'
+import { type BusLoss, SharedBus } from './shared-bus.js'
+
+const times = { gatherMs: 1, probeMs: 5, silentMs: 20, firstPauseMs: 1, maxPauseMs: 5 }
+
+/** Brings every text to all that are connected, until the test changes it. */
+class TestCarrier implements Carrier {
+  readonly texts: string[] = []
+  readonly #open = new Set<{ received(text: string): void; lost(): void }>()
+  isRefusing = false
+  isMute = false
+  failure: Error | null = null
+
+  async open(events: { received(text: string): void; lost(): void }) {
+    if (this.isRefusing) throw new Error('refused')
+    this.#open.add(events)
+    return {
+      send: async (texts: readonly string[]) => {
+        if (this.failure) throw this.failure
+        for (const text of texts) this.deliver(text)
+      },
+      close: () => void this.#open.delete(events),
+    }
+  }
+
+  deliver(text: string): void {
+    this.texts.push(text)
+    if (this.isMute) return
+    for (const each of [...this.#open]) each.received(text)
+  }
+
+  cut(): void {
+    const open = [...this.#open]
+    this.#open.clear()
+    for (const each of open) each.lost()
+  }
+}
+
+interface Node {
+  readonly bus: Bus
+  readonly losses: BusLoss[]
+}
+
+async function nodesOn(carrier: Carrier, count: number): Promise<Node[]> {
+  const nodes = Array.from({ length: count }, () => {
+    const losses: BusLoss[] = []
+    const bus = new SharedBus({
+      carrier,
+      times,
+      observer: {
+        sent() {},
+        received() {},
+        lost: (reason) => losses.push(reason),
+        reconnected() {},
+        failed() {},
+      },
+    })
+    onTestFinished(() => bus.stop())
+    return { bus, losses }
+  })
+  for (const { bus } of nodes) await bus.start()
+  return nodes
+}
+
+function appsHeard(bus: Bus): string[] {
+  const apps: string[] = []
+  bus.subscribe('outbox.appended', ({ appId }) => apps.push(appId))
+  return apps
+}
+
+const buses: readonly (readonly [string, () => Promise<Bus>])[] = [
+  ['of one node', async () => new MemoryBus()],
+  ['of several nodes', async () => ((await nodesOn(new TestCarrier(), 2))[0] as Node).bus],
+]
+
+describe.each(buses)('a bus %s', (_, create) => {
+  it('calls the listeners of its node before publish returns, and none that have left', async () => {
+    const bus = await create()
+    const heard: string[] = []
+    const leave = bus.subscribe('outbox.appended', ({ appId }) => heard.push(appId))
+    bus.publish('outbox.appended', { appId: 'shop' })
+    expect(heard).toEqual(['shop'])
+    leave()
+    bus.publish('outbox.appended', { appId: 'shop' })
+    expect(heard).toEqual(['shop'])
+  })
+})
+
+describe('several nodes', () => {
+  it('hear one another once, in order; equal messages that wait together leave once', async () => {
+    const [first, second] = (await nodesOn(new TestCarrier(), 2)) as [Node, Node]
+    const own = appsHeard(first.bus)
+    const others = appsHeard(second.bus)
+    for (const appId of ['a', 'a', 'b', 'a']) first.bus.publish('outbox.appended', { appId })
+    await vi.waitFor(() => expect(others).toEqual(['a', 'b']))
+    expect(own).toEqual(['a', 'a', 'b', 'a'])
+  })
+
+  it('messages of any length arrive whole, in texts that the carrier takes', async () => {
+    const carrier = new TestCarrier()
+    const [first, second] = (await nodesOn(carrier, 2)) as [Node, Node]
+    const heard: string[] = []
+    second.bus.subscribe('cache.invalidated', ({ key }) => heard.push(key))
+    const keys = [10, 7_000, 7_400, 20_000, 100_000].map((length) => '😀'.repeat(length / 4))
+    for (const key of keys) first.bus.publish('cache.invalidated', { cache: 'users', key })
+    await vi.waitFor(() => expect(new Set(heard)).toEqual(new Set(keys)))
+    for (const text of carrier.texts) expect(Buffer.byteLength(text)).toBeLessThan(maxTextBytes)
+    first.bus.publish('cache.invalidated', { cache: 'users', key: 'x'.repeat(600_000) })
+    expect(first.losses).toEqual(['too_long'])
+  })
+
+  it('a part that is lost loses its message, and no other', async () => {
+    const carrier = new TestCarrier()
+    const [first, second] = (await nodesOn(carrier, 2)) as [Node, Node]
+    const heard: string[] = []
+    second.bus.subscribe('cache.invalidated', ({ key }) => heard.push(key[0] as string))
+    const deliver = carrier.deliver.bind(carrier)
+    carrier.deliver = (text) => {
+      if (!text.includes('"part":[0,1,')) deliver(text)
+    }
+    for (const letter of ['a', 'b'])
+      first.bus.publish('cache.invalidated', { cache: 'users', key: letter.repeat(20_000) })
+    await vi.waitFor(() => expect(heard).toEqual(['b']))
+  })
+
+  it('nonsense of a stranger is counted and has no effect', async () => {
+    const carrier = new TestCarrier()
+    const [first, second] = (await nodesOn(carrier, 2)) as [Node, Node]
+    const heard = appsHeard(second.bus)
+    const nonsense = [
+      '',
+      'hello',
+      '{}',
+      'null',
+      '{"from":1,"messages":[]}',
+      '{"from":"x","messages":7}',
+      '{"from":"x","messages":[["outbox.appended",null]]}',
+      '{"from":"x","part":[0,5,3],"base64":"aa"}',
+      '{"from":"x","part":[0,0,1000000000],"base64":"aa"}',
+      '{"from":"x","part":[1,0,1],"base64":"%%%"}',
+    ]
+    for (const text of nonsense) carrier.deliver(text)
+    carrier.deliver('{"from":"x","messages":[["no.such_topic",{}]]}')
+    first.bus.publish('outbox.appended', { appId: 'shop' })
+    await vi.waitFor(() => expect(heard).toEqual(['shop']))
+    expect(second.losses).toEqual(nonsense.map(() => 'not_understood'))
+  })
+
+  it('events that are not stored give way above their share of the traffic, hints do not', async () => {
+    const [first] = (await nodesOn(new TestCarrier(), 1)) as [Node]
+    for (let count = 0; count < 1_000; count++) {
+      first.bus.publish('event.transient', {
+        appId: 'shop',
+        receivers: { userIds: [count] },
+        event: { kind: 'message.transient', data: { content: 'x'.repeat(1_000) } } as never,
+      })
+      first.bus.publish('outbox.appended', { appId: `app${count}` })
+    }
+    expect(first.losses.length).toBeGreaterThan(500)
+    expect(new Set(first.losses)).toEqual(new Set(['over_budget']))
+  })
+
+  it('a failure of the carrier is counted, and the next messages arrive', async () => {
+    const carrier = new TestCarrier()
+    const [first, second] = (await nodesOn(carrier, 2)) as [Node, Node]
+    const heard = appsHeard(second.bus)
+    carrier.failure = new Error('too many notifications in the NOTIFY queue')
+    first.bus.publish('outbox.appended', { appId: 'lost' })
+    await vi.waitFor(() => expect(first.losses).toContain('failed'))
+    carrier.failure = null
+    first.bus.publish('outbox.appended', { appId: 'found' })
+    await vi.waitFor(() => expect(heard).toEqual(['found']))
+  })
+
+  it.each([
+    ['ends', (carrier: TestCarrier) => carrier.cut()],
+    [
+      'brings nothing any more',
+      (carrier: TestCarrier) => {
+        carrier.isMute = true
+      },
+    ],
+  ])('a connection that %s is made again, and everybody is told', async (_, interrupt) => {
+    const carrier = new TestCarrier()
+    const [first, second] = (await nodesOn(carrier, 2)) as [Node, Node]
+    const told = vi.fn()
+    second.bus.onReconnected(told)
+    carrier.isRefusing = true
+    interrupt(carrier)
+    await vi.waitFor(() => expect(second.bus.isConnected).toBe(false))
+    second.bus.publish('outbox.appended', { appId: 'shop' })
+    expect(second.losses).toContain('unconnected')
+    expect(told).not.toHaveBeenCalled()
+    carrier.isMute = false
+    carrier.isRefusing = false
+    await vi.waitFor(() => expect(told).toHaveBeenCalledOnce())
+    const heard = appsHeard(second.bus)
+    await vi.waitFor(() => expect(first.bus.isConnected).toBe(true))
+    first.bus.publish('outbox.appended', { appId: 'shop' })
+    await vi.waitFor(() => expect(heard).toEqual(['shop']))
+  })
+
+  it('a bus that cannot connect at its start connects later; one that stops sends what waits', async () => {
+    const carrier = new TestCarrier()
+    const [first] = (await nodesOn(carrier, 1)) as [Node]
+    const heard = appsHeard(first.bus)
+    carrier.isRefusing = true
+    const [second] = (await nodesOn(carrier, 1)) as [Node]
+    expect(second.bus.isConnected).toBe(false)
+    carrier.isRefusing = false
+    await vi.waitFor(() => expect(second.bus.isConnected).toBe(true))
+    second.bus.publish('outbox.appended', { appId: 'shop' })
+    await second.bus.stop()
+    await pause(0)
+    expect(heard).toEqual(['shop'])
+  })
+})

@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto'
+import type pg from 'pg'
+import type { Carrier, OpenCarrier } from '../../../bus/carrier.js'
+import { loadPostgres } from './pool.js'
+
+const connectTimeoutMs = 5_000
+const answerTimeoutMs = 5_000
+const keepAliveDelayMs = 5_000
+const send =
+  'select pg_notify($1, text) from unnest($2::text[]) with ordinality as texts(text, place) order by place'
+
+/**
+ * Notifications of PostgreSQL between the processes that use one schema of a database, on a
+ * connection of its own. They never share a transaction with other statements: a transaction with a
+ * notification commits under a lock of the whole server
+ * (https://www.postgresql.org/docs/15/sql-notify.html).
+ */
+export function notificationCarrier(url: string): Carrier {
+  return {
+    async open({ received, lost }): Promise<OpenCarrier> {
+      const postgres = await loadPostgres()
+      const client = new postgres.Client({
+        connectionString: url,
+        application_name: 'hermod bus',
+        connectionTimeoutMillis: connectTimeoutMs,
+        query_timeout: answerTimeoutMs,
+        keepAlive: true,
+        keepAliveInitialDelayMillis: keepAliveDelayMs,
+      })
+      let isOpen = false
+      // An error without a listener would end the process.
+      client.on('error', () => {})
+      client.once('end', () => {
+        if (isOpen) lost()
+      })
+      try {
+        await client.connect()
+        const channel = await channelOf(client)
+        client.on('notification', ({ channel: name, payload = '' }) => {
+          if (name === channel) received(payload)
+        })
+        await client.query(`listen ${client.escapeIdentifier(channel)}`)
+        isOpen = true
+        return {
+          async send(texts) {
+            await client.query(send, [channel, texts])
+          },
+          close() {
+            isOpen = false
+            client.connection.stream.destroy()
+          },
+        }
+      } catch (error) {
+        client.connection.stream.destroy()
+        throw error
+      }
+    },
+  }
+}
+
+/** Prepares the connection. @returns the name of the channel of its schema */
+async function channelOf(client: pg.Client): Promise<string> {
+  await client.query('set synchronous_commit = off; set idle_session_timeout = 0')
+  const { rows } = await client.query<{ schema: string }>('select current_schema()::text as schema')
+  const schema = createHash('sha256').update(rows[0]?.schema ?? '')
+  return `hermod_${schema.digest('hex').slice(0, 16)}`
+}

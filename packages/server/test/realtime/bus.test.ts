@@ -1,0 +1,118 @@
+/** Messages between nodes that share a PostgreSQL: how soon events of other nodes come, and what their loss costs. */
+import {
+  GatewayClient,
+  type ServerProcess,
+  type Session,
+  startServer,
+  testBackends,
+  waitFor,
+} from '@hermod/testkit'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { openSql, type Sql } from '../support/database/sql.js'
+import { sendText, textTo } from '../support/messaging/messaging.js'
+
+/** Nodes that share a database are given one. */
+const secretKey = `key-${'k'.repeat(40)}`
+const tokens = { adminToken: `hma_${'a'.repeat(48)}`, operatorToken: `hmo_${'b'.repeat(48)}` }
+/** Half of the time between two looks into the database, the mean without a bus. */
+const polledMs = 500
+
+describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
+  'the bus of several nodes',
+  (backend) => {
+    let database: Awaited<ReturnType<typeof backend.createDatabase>>
+    let nodes: ServerProcess[] = []
+    let first: ServerProcess
+    let second: ServerProcess
+    let sql: Sql
+    const clients: GatewayClient[] = []
+
+    beforeAll(async () => {
+      database = await backend.createDatabase()
+      const options = {
+        ...tokens,
+        databaseUrl: database.url as string,
+        env: { HERMOD_CHECK_ANSWERS: 'on', HERMOD_SECRET_KEY: secretKey },
+      }
+      nodes = await Promise.all([startServer(options), startServer(options)])
+      ;[first, second] = nodes as [ServerProcess, ServerProcess]
+      sql = await openSql({ dataDir: '', databaseUrl: database.url })
+    })
+    afterEach(() => {
+      for (const client of clients.splice(0)) client[Symbol.dispose]()
+    })
+    afterAll(async () => {
+      await sql?.[Symbol.asyncDispose]()
+      for (const node of nodes) await node[Symbol.asyncDispose]()
+      await database?.[Symbol.asyncDispose]()
+    })
+
+    async function open(node: ServerProcess, { token }: Session): Promise<GatewayClient> {
+      const client = await GatewayClient.connect(node.url)
+      clients.push(client)
+      const { appId } = node.api.options
+      const answer = await client.open({ appId, accessToken: token, deviceGuid: 'phone' })
+      expect(answer.code).toBe(200)
+      return client
+    }
+
+    /** A user on the first node, and the device of another one on the second node. */
+    async function pair() {
+      const [user, friend] = [await first.api.newSession(), await first.api.newSession()]
+      return { user, friend, phone: await open(second, friend) }
+    }
+
+    /** The median of the time from a call on one node to the event on the other. */
+    async function medianMs(pair: { user: Session; friend: Session; phone: GatewayClient }) {
+      const times: number[] = []
+      for (let count = 0; count < 9; count++) {
+        const startedAt = performance.now()
+        await sendText(pair.user.api, pair.friend.id, `text ${count}`)
+        await pair.phone.next('message.stored')
+        times.push(performance.now() - startedAt)
+      }
+      return times.sort((a, b) => a - b)[4] as number
+    }
+
+    it('brings messages of other nodes at once', async () => {
+      expect(await medianMs(await pair())).toBeLessThan(polledMs / 2)
+    })
+
+    it('brings signals of other nodes, of any length', async () => {
+      const { user, friend, phone } = await pair()
+      for (const content of ['now', 'x'.repeat(20_000)]) {
+        const body = textTo([friend.id], content, { online_only: true })
+        await user.api.succeed('POST', '/message/send', { body })
+        expect((await phone.next('message.transient')).data).toMatchObject({ content })
+      }
+    })
+
+    it('when its connection is lost, messages come by looks into the database, and then at once again', async () => {
+      const pairOfUsers = await pair()
+      const { user, friend, phone } = pairOfUsers
+      await sql.run(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+          where application_name = 'hermod bus' and datname = current_database()`,
+      )
+      await sendText(user.api, friend.id, 'meanwhile')
+      await phone.next('message.stored')
+      await waitFor(async () => (await medianMs(pairOfUsers)) < polledMs / 2, {
+        what: 'messages at once',
+        timeoutMs: 20_000,
+      })
+    })
+
+    it('goes on when a stranger sends nonsense', async () => {
+      const [{ channel }] = (await sql.run(
+        `select 'hermod_' || left(encode(sha256(convert_to(current_schema(), 'UTF8')), 'hex'), 16) as channel`,
+      )) as [{ channel: string }]
+      const nonsense = ['', 'hello', '{"from":"x","messages":[["outbox.appended",null]]}']
+      for (const text of nonsense) await sql.run(`select pg_notify('${channel}', '${text}')`)
+      expect(await medianMs(await pair())).toBeLessThan(polledMs / 2)
+      for (const { url } of nodes) {
+        const metrics = await (await fetch(`${url}/metrics`)).text()
+        expect(metrics).toMatch(/^hermod_bus_lost_messages_total\{reason="not_understood"\} [1-9]/m)
+      }
+    })
+  },
+)
