@@ -14,6 +14,8 @@ export type BusLoss =
   /** Events that are not stored took more than their share of the traffic. */
   | 'over_budget'
   | 'too_long'
+  /** The database takes fewer than there are. */
+  | 'too_many'
   /** Other nodes did not send it, or it makes no sense. */
   | 'not_understood'
 
@@ -115,15 +117,18 @@ export class SharedBus implements Bus {
   }
 
   #enqueue(topic: Topic, text: string): void {
-    const { observer } = this.options
-    if (this.#open === null) return observer.lost('unconnected', 1)
     const bytes = Buffer.byteLength(text)
-    if (bytes > maxMessageBytes) return observer.lost('too_long', 1)
-    if (this.#waiting.has(text)) return
-    if (topic === 'event.transient' && !this.#hasBudget(bytes))
-      return observer.lost('over_budget', 1)
-    if (this.#waitingBytes + bytes > maxWaitingBytes) return observer.lost('failed', 1)
-    this.#add(text, bytes)
+    const loss = this.#obstacle(topic, bytes)
+    if (loss !== null) this.options.observer.lost(loss, 1)
+    else if (!this.#waiting.has(text)) this.#add(text, bytes)
+  }
+
+  /** @returns why a message cannot wait to be sent; null when it can */
+  #obstacle(topic: Topic, bytes: number): BusLoss | null {
+    if (this.#open === null) return 'unconnected'
+    if (bytes > maxMessageBytes) return 'too_long'
+    if (this.#waitingBytes + bytes > maxWaitingBytes) return 'too_many'
+    return topic === 'event.transient' && !this.#hasBudget(bytes) ? 'over_budget' : null
   }
 
   #add(text: string, bytes: number): void {
@@ -185,8 +190,8 @@ export class SharedBus implements Bus {
   #checkHealth(): void {
     if (this.#open === null) return
     if (performance.now() - this.#heardAt > this.#times.silentMs)
-      return this.#lost(this.#open, new Error('no message arrives'))
-    this.#add(probe, probe.length)
+      this.#lost(this.#open, new Error('no message arrives'))
+    else this.#add(probe, probe.length)
   }
 
   async #connect(): Promise<void> {

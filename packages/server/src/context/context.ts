@@ -157,8 +157,8 @@ async function createDatabase({
 /** Returns what brings messages between the nodes; null with the embedded database. */
 async function createCarrier({ config, secrets }: ContextOptions): Promise<Carrier | null> {
   if (config.storage.kind === 'sqlite') return null
-  const { notificationCarrier } = await import('../db/dialect/postgres/channel.js')
-  return notificationCarrier(secrets.databaseUrl ?? '')
+  const { notificationChannel } = await import('../db/dialect/postgres/channel.js')
+  return notificationChannel(secrets.databaseUrl ?? '')
 }
 
 /**

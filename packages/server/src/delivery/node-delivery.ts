@@ -169,11 +169,13 @@ export class NodeDelivery implements SessionDelivery, HandOver, RecentOutbox, Tr
 
   /** Writes an event of any node to the sessions of this one. */
   #writeTransient({ appId, receivers, event }: BusMessages['event.transient']): void {
-    if ('groupId' in receivers) return this.#writeToGroup(appId, receivers, event)
     const { sessions } = this.options
-    const frame = encodeEvent(event.kind, event.data)
-    for (const userId of receivers.userIds)
-      for (const session of sessions.ofUser(appId, userId)) writeTransient(session, frame)
+    if ('groupId' in receivers) this.#writeToGroup(appId, receivers, event)
+    else {
+      const frame = encodeEvent(event.kind, event.data)
+      for (const userId of receivers.userIds)
+        for (const session of sessions.ofUser(appId, userId)) writeTransient(session, frame)
+    }
   }
 
   #writeToGroup(

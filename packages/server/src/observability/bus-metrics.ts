@@ -1,4 +1,3 @@
-import type { BusLoss } from '../bus/shared-bus.js'
 import type { MetricRegistry } from './metric-registry.js'
 import type { Counter } from './prom-client.js'
 
@@ -40,7 +39,7 @@ export class BusMetrics {
     this.#received.inc(messages)
   }
 
-  lost(reason: BusLoss, messages: number): void {
+  lost(reason: string, messages: number): void {
     this.#lost.inc({ reason }, messages)
   }
 

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import type pg from 'pg'
-import type { Carrier, OpenCarrier } from '../../../bus/carrier.js'
 import { loadPostgres } from './pool.js'
 
 const connectTimeoutMs = 5_000
@@ -9,15 +8,28 @@ const keepAliveDelayMs = 5_000
 const send =
   'select pg_notify($1, text) from unnest($2::text[]) with ordinality as texts(text, place) order by place'
 
+/** A connection that notifies all others of its schema, itself included. */
+export interface Channel {
+  /** Sends texts of less than 8,000 bytes, in their order. */
+  send(texts: readonly string[]): Promise<void>
+  close(): void
+}
+
+interface ChannelEvents {
+  received(text: string): void
+  /** The connection has ended, and was not closed by this process. */
+  lost(): void
+}
+
 /**
  * Notifications of PostgreSQL between the processes that use one schema of a database, on a
  * connection of its own. They never share a transaction with other statements: a transaction with a
  * notification commits under a lock of the whole server
  * (https://www.postgresql.org/docs/15/sql-notify.html).
  */
-export function notificationCarrier(url: string): Carrier {
+export function notificationChannel(url: string) {
   return {
-    async open({ received, lost }): Promise<OpenCarrier> {
+    async open({ received, lost }: ChannelEvents): Promise<Channel> {
       const postgres = await loadPostgres()
       const client = new postgres.Client({
         connectionString: url,
