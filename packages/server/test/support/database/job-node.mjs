@@ -8,7 +8,7 @@ import { Database } from '../../../dist/db/database.js'
 import { databaseNow } from '../../../dist/db/database-now.js'
 import { postgresDialect } from '../../../dist/db/dialect/postgres.js'
 import { sqliteDialect } from '../../../dist/db/dialect/sqlite.js'
-import { idReservations } from '../../../dist/db/id-reservations.js'
+import { IdReservations } from '../../../dist/db/id-reservations.js'
 import { jobKind } from '../../../dist/jobs/job-model.js'
 import { JobQueue } from '../../../dist/jobs/job-queue.js'
 import { JobStore } from '../../../dist/jobs/job-store.js'
@@ -61,7 +61,7 @@ const worker = new JobWorker({
   pollMs: 50,
   leaseMs,
 })
-const ids = new IdGenerator(idReservations(database), clock.now)
+const ids = new IdGenerator(new IdReservations(database).reserve, clock.now)
 const queue = new JobQueue({ store, ids, clock, announce: (kind) => worker.wake(kind) })
 worker.start()
 say('working')

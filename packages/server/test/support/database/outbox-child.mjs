@@ -8,7 +8,7 @@ import { actorEvent } from '@hermod/protocol/events'
 import { Database } from '../../../dist/db/database.js'
 import { postgresDialect } from '../../../dist/db/dialect/postgres.js'
 import { sqliteDialect } from '../../../dist/db/dialect/sqlite.js'
-import { idReservations } from '../../../dist/db/id-reservations.js'
+import { IdReservations } from '../../../dist/db/id-reservations.js'
 import { StoredMessages } from '../../../dist/domain/messaging/log/stored-messages.js'
 import { directConversation } from '../../../dist/domain/messaging/model/conversation-model.js'
 import { MessageWriter } from '../../../dist/domain/messaging/sending/message-writer.js'
@@ -74,7 +74,7 @@ const outbox = new Outbox({ database, store, clock, appended })
 const writer = new MessageWriter({
   database,
   handOver: { wants: () => false, handOver() {} },
-  ids: new IdGenerator(idReservations(database), clock.now),
+  ids: new IdGenerator(new IdReservations(database).reserve, clock.now),
   clock,
   transactionLifeMs: 3_600_000,
   maxBatchMessages: 256,

@@ -5,7 +5,7 @@ import { Database } from '../../../dist/db/database.js'
 import { databaseNow } from '../../../dist/db/database-now.js'
 import { postgresDialect } from '../../../dist/db/dialect/postgres.js'
 import { sqliteDialect } from '../../../dist/db/dialect/sqlite.js'
-import { idReservations } from '../../../dist/db/id-reservations.js'
+import { IdReservations } from '../../../dist/db/id-reservations.js'
 import { FileStore } from '../../../dist/domain/files/file-store.js'
 import { FileUsageStore } from '../../../dist/domain/files/file-usage-store.js'
 import { FileWithdrawalStore } from '../../../dist/domain/files/file-withdrawal-store.js'
@@ -41,7 +41,7 @@ export async function keepFilesUp({ dataDir, databaseUrl, hours, s3 }, atLook = 
   const jobStore = new JobStore(databaseNow(database.dialect, systemClock))
   const jobs = new JobQueue({
     store: jobStore,
-    ids: new IdGenerator(idReservations(database), Date.now),
+    ids: new IdGenerator(new IdReservations(database).reserve, Date.now),
     clock: systemClock,
     announce() {},
   })
