@@ -1,0 +1,199 @@
+/** The configurations of proxies of docs/guides/operating.md, as written, in front of two nodes. */
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  Api,
+  freePort,
+  GatewayClient,
+  isFullRun,
+  type ServerProcess,
+  type Session,
+  startServer,
+  TempFolder,
+  testBackends,
+  waitFor,
+} from '@hermod/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerCode } from '../support/answer-codes.js'
+import { metric } from '../support/attack.js'
+import { fetchAs, pathOf, sendFile } from '../support/files/files.js'
+import { contents, history, integrityFaults, sendText } from '../support/messaging/messaging.js'
+import { Proxy, type ProxyName, proxyProblem } from '../support/proxies.js'
+
+const names: readonly ProxyName[] = ['haproxy', 'nginx']
+const backends = isFullRun ? testBackends().filter(({ name }) => name === 'postgres') : []
+
+describe.each(backends)('two nodes behind a proxy', (backend) => {
+  let database: Awaited<ReturnType<typeof backend.createDatabase>>
+  let files: TempFolder
+  let ports: number[]
+  let nodes: ServerProcess[] = []
+
+  beforeAll(async () => {
+    database = await backend.createDatabase()
+    files = new TempFolder('files')
+    ports = [await freePort(), await freePort()]
+    const tokens = {
+      adminToken: `hma_${'a'.repeat(48)}`,
+      operatorToken: `hmo_${'b'.repeat(48)}`,
+    }
+    for (const port of ports)
+      nodes.push(
+        await startServer({
+          ...tokens,
+          port,
+          databaseUrl: database.url as string,
+          env: {
+            HERMOD_SECRET_KEY: 'k'.repeat(48),
+            HERMOD_TRUST_PROXY: '127.0.0.1',
+            HERMOD_LOG_LEVEL: 'debug',
+            HERMOD_FILES_DIR: files.path,
+            HERMOD_FILES_SHARED: 'on',
+          },
+        }),
+      )
+  })
+
+  afterAll(async () => {
+    for (const node of nodes) await node[Symbol.asyncDispose]()
+    await database[Symbol.asyncDispose]()
+    files[Symbol.dispose]()
+  })
+
+  describe.each(names.filter((name) => proxyProblem(name) === null))('%s', (name) => {
+    let proxy: Proxy
+    let api: Api
+    let alice: Session
+    let bob: Session
+
+    beforeAll(async () => {
+      proxy = await Proxy.start(name, ports)
+      api = new Api({ ...(nodes[0] as ServerProcess).api.options, url: proxy.url })
+      ;[alice, bob] = (await Promise.all([api.newSession(), api.newSession()])) as [
+        Session,
+        Session,
+      ]
+    })
+
+    afterAll(async () => {
+      api?.close()
+      await proxy?.[Symbol.asyncDispose]()
+    })
+
+    const sendsOf = async () =>
+      Promise.all(
+        nodes.map((node) =>
+          metric(node, 'hermod_request_answers_total{operation="message.send",code="200"}'),
+        ),
+      )
+
+    it('calls: reach both nodes, with their headers', async () => {
+      const before = await sendsOf()
+      await Promise.all(
+        Array.from({ length: 40 }, (_, index) => sendText(alice.api, bob.id, `${index}`)),
+      )
+      const after = await sendsOf()
+      for (const [index, count] of after.entries())
+        expect(count).toBeGreaterThan(before[index] ?? 0)
+      expect(await contents(bob.api, alice.id)).toHaveLength(40)
+    })
+
+    it('clients: are told from callers on the machine of a node', async () => {
+      expect((await api.call('GET', '/metrics')).status).toBe(401)
+      const headers = { 'x-forwarded-for': '203.0.113.7' }
+      await api.call('GET', '/user/profile', { token: 'hmu_unknown', headers })
+      const output = () => nodes.map((node) => node.output()).join('')
+      expect(output()).toContain('"address":"127.0.0.1"')
+      expect(output()).not.toContain('203.0.113.7')
+    })
+
+    it('sockets: get events of either node, and live through more than a heartbeat', async () => {
+      const clients = await Promise.all([1, 2, 3, 4].map(() => GatewayClient.connect(proxy.url)))
+      const { appId } = nodes[0] as ServerProcess
+      for (const client of clients) await client.open({ appId, accessToken: bob.token })
+      await sleep(80_000)
+      const id = await sendText(alice.api, bob.id, 'hello')
+      for (const client of clients) {
+        const event = await client.next('message.new')
+        expect(event).toMatchObject({ data: { msg_id: id } })
+        client[Symbol.dispose]()
+      }
+    }, 120_000)
+
+    it('a file of 60 MiB: is uploaded to one node and read from either', async () => {
+      const content = randomBytes(60 * 2 ** 20)
+      const url = await sendFile(alice.api, { to_id: bob.id }, content)
+      for (let reader = 0; reader < 4; reader++) {
+        const read = await fetchAs(bob.api, bob.token, proxy.url + pathOf(url))
+        expect(Buffer.isBuffer(read) && read.equals(content)).toBe(true)
+      }
+    }, 120_000)
+
+    it('a killed node: calls go on', async () => {
+      const second = nodes[1] as ServerProcess
+      await second.kill9()
+      await waitFor(
+        async () => {
+          for (let call = 0; call < 20; call++)
+            if ((await api.call('GET', '/readyz')).status !== 200) return false
+          return true
+        },
+        { what: 'calls of one node alone', timeoutMs: 15_000, everyMs: 200 },
+      )
+      for (let call = 0; call < 50; call++) await sendText(alice.api, bob.id, `${call}`)
+      nodes[1] = await second.startAgain()
+    }, 60_000)
+
+    it('restarts of one node after the other under load: lose and double nothing', async () => {
+      const senders = await Promise.all(Array.from({ length: 6 }, () => api.newSession()))
+      const sent = new Map<number, string>()
+      let isOver = false
+      let repeated = 0
+      /** Sends one message, again with the same transaction_id where the answer is no 200. */
+      const sendOne = async (sender: Session, number: number) => {
+        const body = {
+          ...{ type: 1, content_type: 0, targets: [bob.id] },
+          content: `${sender.id}/${number}`,
+          transaction_id: number + 1,
+        }
+        for (;;) {
+          const answer = await api
+            .as(sender.token)
+            .call('POST', '/message/send', { body })
+            .catch(() => null)
+          const code = answer === null || answer.status >= 500 ? 0 : answer.code
+          if (code === answerCode.ok)
+            return void sent.set(answer?.envelope.msg_ids[0], body.content)
+          repeated++
+          await sleep(50)
+        }
+      }
+      const sending = senders.map(async (sender) => {
+        for (let number = 0; !isOver; number++) await sendOne(sender, number)
+      })
+      for (const [index, node] of nodes.entries()) {
+        await sleep(2_000)
+        await proxy.setDown(ports[index] ?? 0, true)
+        const exit = await node.stop()
+        expect(exit).toEqual({ code: 0, signal: null })
+        nodes[index] = await node.startAgain()
+        await proxy.setDown(ports[index] ?? 0, false)
+      }
+      await sleep(3_000)
+      isOver = true
+      await Promise.all(sending)
+      for (const sender of senders) {
+        const shown = (await history(bob.api, sender.id)).map(({ msg_id, content }) => [
+          Number(msg_id),
+          content,
+        ])
+        const own = [...sent].filter(([, content]) => content.startsWith(`${sender.id}/`))
+        expect(shown.toSorted()).toEqual(own.toSorted())
+      }
+      expect(sent.size).toBeGreaterThan(100)
+      if (process.env.HERMOD_SHOW_FIGURES === '1')
+        process.stdout.write(`${name}: ${sent.size} messages, ${repeated} calls repeated\n`)
+      expect(await integrityFaults(nodes[0] as ServerProcess)).toEqual([])
+    }, 120_000)
+  })
+})

@@ -1,0 +1,183 @@
+/** Proxies of Debian with the configuration of a guide, in front of nodes on loopback. */
+import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { connect } from 'node:tls'
+import { Child, freePort, TempFolder, waitFor } from '@hermod/testkit'
+import { guideBlock } from './guide-blocks.js'
+
+export type ProxyName = 'haproxy' | 'nginx'
+
+const guide = 'operating.md'
+const paths: Readonly<Record<ProxyName, string>> = {
+  haproxy: '/usr/sbin/haproxy',
+  nginx: '/usr/sbin/nginx',
+}
+
+/** Reports that the program, or the one that makes its certificate, is missing; null: it is there. */
+export function proxyProblem(name: ProxyName): string | null {
+  for (const program of [paths[name], '/usr/bin/openssl'])
+    if (spawnSync(program, [program.endsWith('openssl') ? 'version' : '-v']).status !== 0)
+      return `${program} is missing`
+  return null
+}
+
+/** The configuration of the guide, with the addresses and paths of this machine and nothing else changed. */
+function configOf(
+  name: ProxyName,
+  { port, nodes, certificate }: { port: number; nodes: readonly number[]; certificate: string },
+): string {
+  const replacements: readonly (readonly [string, string])[] = [
+    ['10.0.0.11:8080', `127.0.0.1:${nodes[0]}`],
+    ['10.0.0.12:8080', `127.0.0.1:${nodes[1]}`],
+    [`/etc/${name}/chat.example.org.pem`, certificate],
+    name === 'nginx'
+      ? ['listen 443', `listen 127.0.0.1:${port}`]
+      : ['bind :443', `bind 127.0.0.1:${port}`],
+  ]
+  let text = guideBlock(guide, name)
+  for (const [from, to] of replacements) {
+    if (!text.includes(from)) throw new Error(`the block of ${name} has no ${from}`)
+    text = text.replaceAll(from, to)
+  }
+  return text
+}
+
+/** A proxy that ends TLS, and a caller of it without TLS at `url`. */
+export class Proxy implements AsyncDisposable {
+  readonly url: string
+  readonly #name: ProxyName
+  readonly #folder: TempFolder
+  readonly #child: Child
+  readonly #callers: Server
+  readonly #sockets: Set<Socket>
+  readonly #config: string
+
+  private constructor(
+    name: ProxyName,
+    {
+      folder,
+      child,
+      callers,
+      sockets,
+      config,
+    }: {
+      folder: TempFolder
+      child: Child
+      callers: Server
+      sockets: Set<Socket>
+      config: string
+    },
+  ) {
+    this.#name = name
+    this.#folder = folder
+    this.#child = child
+    this.#callers = callers
+    this.#sockets = sockets
+    this.#config = config
+    this.url = `http://127.0.0.1:${(callers.address() as AddressInfo).port}`
+  }
+
+  /** @param nodes the ports of two nodes */
+  static async start(name: ProxyName, nodes: readonly number[]): Promise<Proxy> {
+    const folder = new TempFolder(name)
+    const certificate = join(folder.path, 'certificate.pem')
+    makeCertificate(certificate)
+    const port = await freePort()
+    const config = configOf(name, { port, nodes, certificate })
+    const child = run(name, folder.path, config)
+    const sockets = new Set<Socket>()
+    const callers = createServer((socket) => {
+      const secure = connect({ port, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] })
+      for (const [from, to] of [
+        [socket, secure],
+        [secure, socket],
+      ] as const) {
+        sockets.add(from)
+        from.on('error', () => to.destroy())
+        from.on('close', () => {
+          sockets.delete(from)
+          to.destroy()
+        })
+        from.pipe(to)
+      }
+    })
+    await new Promise<void>((resolve) => callers.listen(0, '127.0.0.1', resolve))
+    const proxy = new Proxy(name, { folder, child, callers, sockets, config })
+    await waitFor(
+      async () => {
+        if (child.exit !== null) throw new Error(`${name} ended: ${child.output()}`)
+        const answer = await fetch(`${proxy.url}/readyz`).catch(() => null)
+        return answer?.status === 200
+      },
+      { what: `${name} to serve`, timeoutMs: 15_000, everyMs: 50 },
+    )
+    return proxy
+  }
+
+  /** Takes a node out by hand, as the guide says for nginx. HAProxy asks its health itself. */
+  async setDown(port: number, isDown: boolean): Promise<void> {
+    if (this.#name !== 'nginx') return
+    const server = `server 127.0.0.1:${port} `
+    const config = isDown ? this.#config.replace(server, `${server}down `) : this.#config
+    writeFileSync(join(this.#folder.path, 'hermod.conf'), config)
+    const { status, stderr } = spawnSync(paths.nginx, [
+      ...nginxArgs(this.#folder.path),
+      '-s',
+      'reload',
+    ])
+    if (status !== 0) throw new Error(`nginx did not reload: ${stderr}`)
+    await waitFor(() => this.#child.output().split('reconfiguring').length > this.#reloads + 1, {
+      what: 'nginx to reload',
+      timeoutMs: 10_000,
+    })
+    this.#reloads++
+  }
+
+  #reloads = 0
+
+  output(): string {
+    return this.#child.output()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#callers.close()
+    for (const socket of this.#sockets) socket.destroy()
+    this.#child.killTree()
+    await this.#child.exited
+    this.#folder[Symbol.dispose]()
+  }
+}
+
+function makeCertificate(path: string): void {
+  const { status, stderr } = spawnSync('/usr/bin/openssl', [
+    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'],
+    ...['-subj', '/CN=chat.example.org', '-days', '2', '-keyout', path, '-out', `${path}.crt`],
+  ])
+  if (status !== 0) throw new Error(`no certificate: ${stderr}`)
+  spawnSync('sh', ['-c', `cat ${path}.crt >> ${path}`])
+}
+
+const nginxArgs = (folder: string) => ['-p', folder, '-c', join(folder, 'nginx.conf')]
+
+function run(name: ProxyName, folder: string, config: string): Child {
+  if (name === 'haproxy') {
+    const path = join(folder, 'haproxy.cfg')
+    writeFileSync(path, config)
+    return new Child([paths.haproxy, '-db', '-f', path])
+  }
+  writeFileSync(join(folder, 'hermod.conf'), config)
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+    .map((kind) => `${kind}_temp_path ${folder}/${kind};`)
+    .join(' ')
+  writeFileSync(
+    join(folder, 'nginx.conf'),
+    `daemon off; worker_processes 2; pid ${folder}/nginx.pid; error_log stderr notice;
+${process.getuid?.() === 0 ? 'user root;' : ''}
+events { worker_connections 4096; }
+http { access_log off; ${temporary} include ${folder}/hermod.conf; }
+`,
+  )
+  return new Child([paths.nginx, ...nginxArgs(folder)])
+}
