@@ -1,7 +1,7 @@
 /** Proxies of Debian with the configuration of a guide, in front of nodes on loopback. */
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { type AddressInfo, createServer, connect as dial, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
 import { Child, freePort, TempFolder, waitFor } from '@hermod/testkit'
@@ -24,7 +24,7 @@ export function proxyProblem(name: ProxyName): string | null {
 }
 
 /** The configuration of the guide, with the addresses and paths of this machine and nothing else changed. */
-function configOf(
+export function configOf(
   name: ProxyName,
   { port, nodes, certificate }: { port: number; nodes: readonly number[]; certificate: string },
 ): string {
@@ -44,8 +44,11 @@ function configOf(
   return text
 }
 
+/** The address of clients, which is not that of the proxy. */
+export const clientAddress = '127.0.0.2'
+
 /** A proxy that ends TLS, and a caller of it without TLS at `url`. */
-export class Proxy implements AsyncDisposable {
+export class GuideProxy implements AsyncDisposable {
   readonly url: string
   readonly #name: ProxyName
   readonly #folder: TempFolder
@@ -80,7 +83,7 @@ export class Proxy implements AsyncDisposable {
   }
 
   /** @param nodes the ports of two nodes */
-  static async start(name: ProxyName, nodes: readonly number[]): Promise<Proxy> {
+  static async start(name: ProxyName, nodes: readonly number[]): Promise<GuideProxy> {
     const folder = new TempFolder(name)
     const certificate = join(folder.path, 'certificate.pem')
     makeCertificate(certificate)
@@ -89,7 +92,12 @@ export class Proxy implements AsyncDisposable {
     const child = run(name, folder.path, config)
     const sockets = new Set<Socket>()
     const callers = createServer((socket) => {
-      const secure = connect({ port, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] })
+      const client = dial({ host: '127.0.0.1', port, localAddress: clientAddress })
+      const secure = connect({
+        socket: client,
+        rejectUnauthorized: false,
+        ALPNProtocols: ['http/1.1'],
+      })
       for (const [from, to] of [
         [socket, secure],
         [secure, socket],
@@ -104,7 +112,7 @@ export class Proxy implements AsyncDisposable {
       }
     })
     await new Promise<void>((resolve) => callers.listen(0, '127.0.0.1', resolve))
-    const proxy = new Proxy(name, { folder, child, callers, sockets, config })
+    const proxy = new GuideProxy(name, { folder, child, callers, sockets, config })
     await waitFor(
       async () => {
         if (child.exit !== null) throw new Error(`${name} ended: ${child.output()}`)
