@@ -208,8 +208,17 @@ async function openNew(path: string): Promise<FileHandle> {
     // The first upload of a node, or another one has removed the folder since it takes this one for
     // gone. The folder above it is made by starts alone: without it this is the empty place of a
     // folder that is not mounted.
-    await mkdir(dirname(path))
+    await makeOne(dirname(path))
     return await open(path, 'wx')
+  }
+}
+
+/** Makes a folder below an existing one; several uploads may do so at once. */
+async function makeOne(folder: string): Promise<void> {
+  try {
+    await mkdir(folder)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }
 

@@ -86,7 +86,10 @@ function uploadOf(ticket: UploadTicket, fillerBytes: number) {
 
 /** Files that have begun to come in. */
 function unfinished({ dataDir }: ServerProcess): number {
-  return readdirSync(join(dataDir, 'files', '.incoming')).length
+  const folder = join(dataDir, 'files', '.incoming')
+  // With PostgreSQL they are in a folder of the node.
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true })
+  return entries.filter((entry) => entry.isFile()).length
 }
 
 function suite(backend: Backend): void {

@@ -286,6 +286,14 @@ describe('folder store', () => {
     await stored(second, Buffer.from('next'))
   })
 
+  it('shared by nodes: takes many first uploads at once', async () => {
+    using folder = new TempFolder('blobs')
+    const node = { id: 'a', live: [] }
+    const store = await FolderStore.open(folder.path, new DiskFloor(folder.path, 0), node)
+    const uploads = Array.from({ length: 20 }, () => stored(store, Buffer.from('content')))
+    expect(new Set(await Promise.all(uploads)).size).toBe(20)
+  })
+
   it('not mounted any more: fails, and takes no file for missing', async () => {
     using folder = new TempFolder('blobs')
     const place = join(folder.path, 'mounted')

@@ -4,6 +4,7 @@ import { type ClientRequest, request } from 'node:http'
 import { join } from 'node:path'
 import {
   anyBackend,
+  isFullRun,
   type ServerProcess,
   startServer,
   TempFolder,
@@ -166,6 +167,17 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
       await second.stop()
       await using again = await second.startAgain()
       await sendFile(again.api.as(alice.token), { to_id: bob.id }, Buffer.from(content))
+      if (!isFullRun) return
+      // A node that shares the folder serves it, and then no node has it as its own.
+      const shared = { ...env, HERMOD_FILES_SHARED: 'on' }
+      await using third = await startServer({ ...options, env: shared })
+      await sendFile(third.api.as(alice.token), { to_id: bob.id }, Buffer.from(content))
+      await again.stop()
+      await using last = await again.startAgain()
+      expect(await ticketFor(last.api.as(alice.token), { to_id: bob.id })).toMatchObject(
+        isElsewhere,
+      )
+      expect(last.output()).toContain('other nodes share the folder that has the files')
     })
   },
 )

@@ -40,7 +40,7 @@ interface Found {
 /**
  * Opens the store of files in a folder, or one that refuses everything where this node does not
  * serve them. The rule: a node serves files when its folder has the mark that the database notes, and
- * shares it, or no other live node has it as its own. The first node on a database marks its folder
+ * shares it, or no other live node has it. The first node on a database marks its folder
  * and notes the mark. So a node with another folder serves none, whichever nodes run, and neither
  * does one whose folder is not mounted.
  *
@@ -60,9 +60,7 @@ export async function openFilesFolder(
   const problem = await database.transaction((tx) =>
     claim(tx, identity, { folder, isShared, node }),
   )
-  return problem === null
-    ? FolderStore.open(folder, floor, isShared ? node : null)
-    : new NoStore(folder, problem)
+  return problem === null ? FolderStore.open(folder, floor, node) : new NoStore(folder, problem)
 }
 
 /** @returns null for a node that serves the files, else the reason, a sentence for operators */
@@ -93,7 +91,10 @@ function problemOf({ folder, isShared, node }: Claim, { own, epoch, noted }: Fou
   const { mark, nodeId } = noted
   if (own !== mark)
     return `the files are in another folder than ${folder}; ${remedy}; if that folder is lost, write ${mark} into ${path}`
-  const isTaken = nodeId !== null && nodeId !== node.id && node.live.includes(nodeId)
-  if (isShared || !isTaken) return null
+  if (isShared) return null
+  const others = node.live.filter((id) => id !== node.id)
+  if (nodeId === null && others.length > 0)
+    return `other nodes share the folder that has the files; set ${filesShared.name}=on here too if it is ${folder}, or ${remedy}`
+  if (nodeId === null || !others.includes(nodeId)) return null
   return `node ${nodeId} has the files in a folder of its own; ${remedy}; if that node is gone, start this one again in a minute`
 }
