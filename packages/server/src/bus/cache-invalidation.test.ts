@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type CommitScope, InvalidatedCache } from '../lib/invalidated-cache.js'
+import type { Bus } from './bus.js'
 import { cacheInvalidation } from './cache-invalidation.js'
 import { MemoryBus } from './memory-bus.js'
 
@@ -10,8 +11,23 @@ interface Value {
 /** A transaction that is committed at once. */
 const tx: CommitScope = { afterCommit: (run) => run() }
 
+class InterruptedBus extends MemoryBus {
+  #listeners: (() => void)[] = []
+
+  override onReconnected(listener: () => void): void {
+    this.#listeners.push(listener)
+  }
+
+  reconnect(): void {
+    for (const listener of this.#listeners) listener()
+  }
+}
+
 function nodes(...names: readonly string[]): InvalidatedCache<string, Value>[] {
-  const bus = new MemoryBus()
+  return nodesOn(new MemoryBus(), ...names)
+}
+
+function nodesOn(bus: Bus, ...names: readonly string[]): InvalidatedCache<string, Value>[] {
   return names.map(
     (name) =>
       new InvalidatedCache<string, Value>(
@@ -57,6 +73,14 @@ describe('caches on one bus', () => {
     answer({ version: 1 })
     expect(await before).toEqual({ version: 1 })
     expect(there.get('a')).toBeUndefined()
+  })
+
+  it('forget everything when messages may have been lost', async () => {
+    const bus = new InterruptedBus()
+    const [here] = nodesOn(bus, 'users')
+    await know([here as InvalidatedCache<string, Value>], 'a')
+    bus.reconnect()
+    expect(here?.get('a')).toBeUndefined()
   })
 
   it('know a value again after it was forgotten', async () => {

@@ -10,5 +10,6 @@ export function cacheInvalidation(bus: Bus, cache: string): CacheInvalidation {
         if (message.cache === cache) listener(message.key)
       })
     },
+    onLoss: (listener) => bus.onReconnected(listener),
   }
 }

@@ -17,7 +17,7 @@ export class MemoryBus implements Bus {
   }
 
   /** Nothing of it is ever lost. */
-  onReconnected(): void {}
+  onReconnected(_listener: () => void): void {}
 
   async start(): Promise<void> {}
 

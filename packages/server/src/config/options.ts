@@ -366,7 +366,7 @@ export const options = {
     min: 1,
     max: 1000,
     default: 10,
-    text: 'The most connections to PostgreSQL that one process opens, beside one for messages between nodes and one for long work; the embedded database ignores it.',
+    text: 'The most connections to PostgreSQL that one process opens, beside one for messages between nodes and one for long reads; the embedded database ignores it.',
   }),
   databaseTimeoutSeconds: integerOption({
     name: 'HERMOD_DATABASE_TIMEOUT_SECONDS',

@@ -10,6 +10,8 @@ export interface CacheInvalidation {
   publish(key: string): void
   /** Subscribes to the changes that others published, and maybe to those of this cache. */
   subscribe(listener: (key: string) => void): void
+  /** Calls the listener after messages may have been lost. */
+  onLoss(listener: () => void): void
 }
 
 /** A transaction as a cache sees it. */
@@ -100,6 +102,7 @@ export class InvalidatedCache<Key, Value extends object> implements Invalidates<
     })
     this.#channel = channel
     this.#channel?.subscribe((key) => this.#dropKey(key))
+    this.#channel?.onLoss(() => this.#dropAll())
   }
 
   get(key: Key): Value | undefined {
@@ -178,6 +181,11 @@ export class InvalidatedCache<Key, Value extends object> implements Invalidates<
   /** Invalidates the value on this node, and any read of it that is in progress. */
   drop(of: Key): void {
     this.#dropKey(this.#definition.keyOf(of))
+  }
+
+  #dropAll(): void {
+    this.#entries.clear()
+    this.#loading.clear()
   }
 
   #dropKey(key: string): void {

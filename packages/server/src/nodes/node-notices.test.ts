@@ -21,12 +21,12 @@ describe('notices of nodes', () => {
 
   it('names the pools whose sum is greater than the limit of connections', () => {
     const nodes = [aNode('a'), aNode('b', {}, 20)]
-    expect(connectionNotices(nodes, { of: 'PostgreSQL', connections: 36 })).toEqual([])
-    expect(connectionNotices(nodes, { of: 'PostgreSQL', connections: 35 })).toEqual([
+    expect(connectionNotices(nodes, { of: 'PostgreSQL', connections: 34 })).toEqual([])
+    expect(connectionNotices(nodes, { of: 'PostgreSQL', connections: 33 })).toEqual([
       expect.objectContaining({
         check: 'node_connections',
         detail:
-          'PostgreSQL allows 35 connections, fewer than the 36 that the nodes may open: 3 of each, and pools of 10 of node a (a.example), 20 of node b (b.example); raise the limit, or lower HERMOD_DATABASE_POOL',
+          'PostgreSQL allows 33 connections, fewer than the 34 that the nodes may open: 2 of each, and pools of 10 of node a (a.example), 20 of node b (b.example); raise the limit, or lower HERMOD_DATABASE_POOL',
       }),
     ])
   })

@@ -16,8 +16,8 @@ export interface ConnectionLimit {
   readonly connections: number
 }
 
-/** The connections of a node beside its pool: one for long reads, two of the bus. */
-const connectionsBesidePool = 3
+/** The connections of a node beside its pool: one for long reads, one of the bus. */
+const connectionsBesidePool = 2
 /** Each node needs a slot of IDs of its own. */
 const maxNodes = 63
 

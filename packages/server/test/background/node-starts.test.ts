@@ -26,7 +26,7 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
       const differing =
         /HERMOD_USER_TOKEN_DAYS must be the same on all nodes, and is 30 on node \w+ \(.*\), 7 on node \w+ \(/
       const pools =
-        /PostgreSQL .* allows \d+ connections, fewer than the 106 that the nodes may open/
+        /PostgreSQL .* allows \d+ connections, fewer than the 104 that the nodes may open/
       expect(second.output()).toMatch(differing)
       expect(second.output()).toMatch(pools)
       for (const node of [first, second])

@@ -10,12 +10,12 @@ import { integrityFaults, sendText } from '../support/messaging/messaging.js'
 describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
   'a role of PostgreSQL',
   (backend) => {
-    it('with two connections and other settings serves calls that need ten and long reads, and the start reports the limit', async () => {
+    it('with three connections and other settings serves calls that need ten and long reads, and the start reports the limit', async () => {
       await using database = await backend.createDatabase()
       const url = new URL(database.url as string)
       const role = `few_${url.pathname.slice(1)}`
       await using admin = await openSql({ dataDir: '', databaseUrl: url.href })
-      await admin.run(`create role ${role} login connection limit 2`)
+      await admin.run(`create role ${role} login connection limit 3`)
       await admin.run(`grant create on schema public to ${role}`)
       await admin.run(`alter role ${role} set array_nulls = off`)
       await admin.run(`alter role ${role} set standard_conforming_strings = off`)
@@ -24,13 +24,13 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
       {
         await using server = await startServer({ databaseUrl })
         expect(server.output()).toContain(
-          `the role ${role} (CONNECTION LIMIT) allows 2 connections, fewer than the 11 that this node may open; raise the limit, or lower HERMOD_DATABASE_POOL`,
+          `the role ${role} (CONNECTION LIMIT) allows 3 connections, fewer than the 12 that this node may open; raise the limit, or lower HERMOD_DATABASE_POOL`,
         )
         const [alice, bob] = (await Promise.all([
           server.api.newLogin(),
           server.api.newLogin(),
         ])) as [Session, Session]
-        // Reads and writes of more than two connections at the same time.
+        // Reads and writes of more than three connections at the same time.
         const calls = Array.from({ length: 40 }, async (_, index) => {
           await sendText(alice.api, bob.id, String(index))
           return (await bob.api.call('GET', '/user/settings')).code

@@ -62,6 +62,13 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
       return { user, friend, phone: await open(second, friend) }
     }
 
+    /** Answered with 200, also without the bus. */
+    async function readiness({ url }: ServerProcess): Promise<{ degraded?: readonly string[] }> {
+      const answer = await fetch(`${url}/readyz`)
+      expect(answer.status).toBe(200)
+      return answer.json() as Promise<{ degraded?: readonly string[] }>
+    }
+
     /** The median of the time from a call on one node to the event on the other. */
     async function medianMs(pair: { user: Session; friend: Session; phone: GatewayClient }) {
       const times: number[] = []
@@ -94,11 +101,20 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
         `select pg_terminate_backend(pid) from pg_stat_activity
           where application_name = 'hermod bus' and datname = current_database()`,
       )
+      await waitFor(async () => (await readiness(second)).degraded?.includes('bus'), {
+        what: 'a bus that is told as degraded',
+        everyMs: 10,
+        timeoutMs: 10_000,
+      })
       await sendText(user.api, friend.id, 'meanwhile')
       await phone.next('message.stored')
       await waitFor(async () => (await medianMs(pairOfUsers)) < polledMs / 2, {
         what: 'messages at once',
         timeoutMs: 20_000,
+      })
+      await waitFor(async () => (await readiness(second)).degraded === undefined, {
+        what: 'a bus that works',
+        timeoutMs: 10_000,
       })
     })
 

@@ -75,7 +75,10 @@ export function startService(
     const notReadyReason = async () =>
       isStarted ? readiness.notReadyReason() : 'the service is starting'
     const { url } = parts.add(
-      await startTransports(context, { config, log, notReadyReason, routes }),
+      await startTransports(context, {
+        ...{ config, log, notReadyReason, routes },
+        degraded: () => [...node.degraded, ...(bus.isConnected ? [] : ['bus'])],
+      }),
       (each) => each.stop(),
     )
     await workers.start()

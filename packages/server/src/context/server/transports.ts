@@ -50,12 +50,15 @@ export function startTransports(
     config,
     log,
     notReadyReason,
+    degraded,
     routes,
   }: {
     readonly config: ServerConfig
     readonly log: Logger
     /** Returns null when the service is ready. */
     notReadyReason(): Promise<string | null>
+    /** Names the parts that do not work while the service does. */
+    degraded(): readonly string[]
     readonly routes?: MakeRoutes | undefined
   },
 ): Promise<Transports> {
@@ -109,6 +112,7 @@ export function startTransports(
     metrics: context.metrics,
     publicUrl,
     notReadyReason,
+    degraded,
     isOperatorToken: (token, request) => operatorGuard.isOperatorToken(token, addressOf(request)),
   })
   const server = createOperationServer({

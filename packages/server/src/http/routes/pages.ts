@@ -29,6 +29,8 @@ interface PagesOptions {
   readonly publicUrl: string | null
   /** The reason why the service cannot do its work, for example without its database; null: it can. */
   notReadyReason(): Promise<string | null>
+  /** Names the parts that do not work while the service does. */
+  degraded(): readonly string[]
   /** @throws AppError too_many_requests for an address that guesses */
   isOperatorToken(token: string, request: IncomingMessage): Promise<boolean>
 }
@@ -90,8 +92,9 @@ export function servicePages(options: PagesOptions): Readonly<Record<string, Pag
     '/healthz': async () => json(200, '{"status":"ok"}'),
     '/readyz': async () => {
       const reason = executor.isDraining ? 'shutting down' : await options.notReadyReason()
+      const degraded = options.degraded()
       return reason === null
-        ? json(200, '{"status":"ready"}')
+        ? json(200, JSON.stringify({ status: 'ready', ...(degraded.length > 0 && { degraded }) }))
         : json(503, JSON.stringify({ status: 'not ready', reason }))
     },
     '/metrics': async (request) => {
