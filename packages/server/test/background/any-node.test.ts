@@ -1,6 +1,6 @@
 /**
- * Any node answers any call: rights that were given on one node hold on every other one at once, and
- * those that were taken end within a second.
+ * Any node answers any call, also while no node hears of the others: rights that were given on one
+ * node hold on every other one at once, and those that were taken end within a second.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
@@ -13,6 +13,7 @@ import {
   testBackends,
   waitFor,
 } from '@hermod/testkit'
+import { DatabaseProxy } from '@hermod/testkit/chaos'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode, expectCode } from '../support/answer-codes.js'
 import { buildAssertion, hmacSigner, sharedSecret } from '../support/assertions/builder.js'
@@ -224,24 +225,31 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
   (backend) => {
     let database: Awaited<ReturnType<typeof backend.createDatabase>>
     let nodes: readonly ServerProcess[] = []
+    let proxies: readonly DatabaseProxy[] = []
 
     beforeAll(async () => {
       database = await backend.createDatabase()
+      const proxyOf = () => DatabaseProxy.start(() => new URL(database.url as string))
+      proxies = [await proxyOf(), await proxyOf()]
+      const [first, second] = proxies as [DatabaseProxy, DatabaseProxy]
       const options = {
         ...tokens,
-        databaseUrl: database.url as string,
         env: {
           HERMOD_CHECK_ANSWERS: 'on',
           HERMOD_SECRET_KEY: secretKey,
           HERMOD_DEVICES_PER_USER: `${devicesPerUser}`,
         },
       }
-      const first = await startServer(options)
-      nodes = [first, await startServer(options)]
+      nodes = [
+        await startServer({ ...options, databaseUrl: first.url }),
+        await startServer({ ...options, databaseUrl: second.url }),
+      ]
+      for (const proxy of proxies) proxy.cutBus()
     })
 
     afterAll(async () => {
       for (const node of nodes) await node[Symbol.asyncDispose]()
+      for (const proxy of proxies) await proxy[Symbol.asyncDispose]()
       await database?.[Symbol.asyncDispose]()
     })
 
@@ -345,55 +353,59 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
       expect(data).toHaveLength(devicesPerUser)
     })
 
-    it('a balancer that takes another node for each call: no call is refused', async () => {
-      const api = roundRobin(nodes.map((node) => node.api))
-      const operator = api.as(tokens.operatorToken)
-      const app = { app_id: `app-${++names}` }
-      const { data: made } = await operator.succeed('POST', '/operator/v1/app/create', {
-        body: app,
-      })
-      const own = roundRobin(
-        nodes.map(
-          ({ api: each }) =>
-            new Api({ ...each.options, appId: app.app_id, adminToken: made.admin_token }),
-        ),
-      )
-      for (let round = 0; round < 3; round++) {
-        const { data: registered } = await own.succeed('POST', '/user/register/v2', {
-          body: { username: `alice_${round}`, password: 'correct horse' },
+    it.each(['without the bus', 'with the bus'])(
+      'a balancer that takes another node for each call: no call is refused %s',
+      async (how) => {
+        if (how === 'with the bus') for (const proxy of proxies) proxy.mend()
+        const api = roundRobin(nodes.map((node) => node.api))
+        const operator = api.as(tokens.operatorToken)
+        const app = { app_id: `app-${++names}` }
+        const { data: made } = await operator.succeed('POST', '/operator/v1/app/create', {
+          body: app,
         })
-        const alice = await own.login({
-          id: registered.user_id,
-          username: `alice_${round}`,
-          password: 'correct horse',
-        })
-        const { data: bob } = await own.admin().succeed('POST', '/token/issue', {
-          body: { issuer: 'app', subject: `bob ${round}`, create: {} },
-        })
-        const bobApi = own.as(bob.token)
-        const groupId = await aGroup(alice, { members: [{ id: bob.user_id }] })
-        await sendText(bobApi, alice.id, 'direct')
-        const toTheGroup = async () =>
-          expectCode(send(bobApi, { ...textTo([groupId], 'hello'), type: 2 }), 'ok')
-        await toTheGroup()
-        await ban(alice.api, groupId, bob.user_id)
-        await unban(alice.api, groupId, bob.user_id)
-        await toTheGroup()
-        await groupCall(alice.api, '/group/settings', groupId, { name: `Group ${round}` })
-        await groupCall(alice.api, '/group/admin/add', groupId, { user_list: [bob.user_id] })
-        await operator.succeed('POST', '/operator/v1/app/update', {
-          body: { ...app, settings: { recall_seconds: 100 + round } },
-        })
-        const { data: token } = await operator.succeed('POST', '/operator/v1/token/create', {
-          body: { ...app, name: `token ${round}`, scopes: ['users:read'] },
-        })
-        await own.as(token.token).succeed('GET', '/user/list')
-        await expectCode(recall(bobApi, alice.id, await sendText(bobApi, alice.id, 'oops')), 'ok')
-        expect(await contents(alice.api, groupId)).toHaveLength(2)
-        expect((await history(alice.api, bob.user_id)).length).toBeGreaterThan(0)
-      }
-      expect(await integrityFaults(nodes[0] as ServerProcess)).toEqual([])
-    })
+        const own = roundRobin(
+          nodes.map(
+            ({ api: each }) =>
+              new Api({ ...each.options, appId: app.app_id, adminToken: made.admin_token }),
+          ),
+        )
+        for (let round = 0; round < 3; round++) {
+          const { data: registered } = await own.succeed('POST', '/user/register/v2', {
+            body: { username: `alice_${round}`, password: 'correct horse' },
+          })
+          const alice = await own.login({
+            id: registered.user_id,
+            username: `alice_${round}`,
+            password: 'correct horse',
+          })
+          const { data: bob } = await own.admin().succeed('POST', '/token/issue', {
+            body: { issuer: 'app', subject: `bob ${round}`, create: {} },
+          })
+          const bobApi = own.as(bob.token)
+          const groupId = await aGroup(alice, { members: [{ id: bob.user_id }] })
+          await sendText(bobApi, alice.id, 'direct')
+          const toTheGroup = async () =>
+            expectCode(send(bobApi, { ...textTo([groupId], 'hello'), type: 2 }), 'ok')
+          await toTheGroup()
+          await ban(alice.api, groupId, bob.user_id)
+          await unban(alice.api, groupId, bob.user_id)
+          await toTheGroup()
+          await groupCall(alice.api, '/group/settings', groupId, { name: `Group ${round}` })
+          await groupCall(alice.api, '/group/admin/add', groupId, { user_list: [bob.user_id] })
+          await operator.succeed('POST', '/operator/v1/app/update', {
+            body: { ...app, settings: { recall_seconds: 100 + round } },
+          })
+          const { data: token } = await operator.succeed('POST', '/operator/v1/token/create', {
+            body: { ...app, name: `token ${round}`, scopes: ['users:read'] },
+          })
+          await own.as(token.token).succeed('GET', '/user/list')
+          await expectCode(recall(bobApi, alice.id, await sendText(bobApi, alice.id, 'oops')), 'ok')
+          expect(await contents(alice.api, groupId)).toHaveLength(2)
+          expect((await history(alice.api, bob.user_id)).length).toBeGreaterThan(0)
+        }
+        expect(await integrityFaults(nodes[0] as ServerProcess)).toEqual([])
+      },
+    )
   },
 )
 
