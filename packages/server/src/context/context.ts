@@ -83,7 +83,10 @@ export interface ContextOptions {
   readonly config: ServerConfig
   readonly secrets: ServerSecrets
   readonly log: Logger
-  /** Creates the data folder when it does not exist; default: its absence is an error. */
+  /**
+   * Creates the data folder when it does not exist, and may make its files those of the database;
+   * default: its absence is an error.
+   */
   readonly createsFolder?: boolean | undefined
   /** The channel to connected devices, in place of that to the sessions of the gateway. */
   readonly core?: CoreChannel | undefined
@@ -187,7 +190,10 @@ export function openContext(options: ContextOptions): Promise<Context> {
       () => database.dialect.checkpoints?.().walBytes ?? 0,
     )
     const identity = new IdentityStore()
-    const blobs = await openBlobStore(config, options.secrets, { database, identity, floor })
+    const blobs = await openBlobStore(config, options.secrets, {
+      ...{ database, identity, floor },
+      mayClaim: options.createsFolder ?? false,
+    })
     watchStart(blobs, log)
     const media = parts.add(createMedia(config.files.ffmpeg), ({ images }) => images.stop())
     const epoch = await Epoch.open({

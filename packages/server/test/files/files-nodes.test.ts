@@ -22,6 +22,7 @@ import {
   upload,
   withCredentials,
 } from '../support/files/files.js'
+import { callHermod } from '../support/hermod-command.js'
 import { integrityFaults, sendText, sessions } from '../support/messaging/messaging.js'
 
 const content = 'the content of a file'
@@ -79,6 +80,18 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
       await using second = await startSecond()
       expect(String((await fetchFrom(second, bob.token, address)).body)).toBe(content)
       await sendFile(second.api.as(alice.token), { to_id: bob.id }, Buffer.from(content))
+    })
+
+    it('a command in another data folder before the first start: does not make its folder that of the files', async () => {
+      await using database = await backend.createDatabase()
+      using folder = new TempFolder('command')
+      const databaseUrl = database.url as string
+      const env = { ...key, HERMOD_DATA_DIR: folder.path, HERMOD_DATABASE_URL: databaseUrl }
+      const { code, err } = await callHermod(['app', 'create', '--id', 'early'], env)
+      expect({ code, err }).toMatchObject({ code: 0 })
+      await using server = await startServer({ ...tokens, databaseUrl, env: key })
+      const [alice, bob] = await sessions(server, 2)
+      await sendFile(alice.api, { to_id: bob.id }, Buffer.from(content))
     })
 
     it('a shared folder: each node serves the files of all, also when one is killed in an upload', async () => {

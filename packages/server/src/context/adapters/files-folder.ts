@@ -16,6 +16,8 @@ export interface FilesParts {
   readonly database: Database
   readonly identity: IdentityStore
   readonly floor: DiskFloor
+  /** The node may mark the folder and note it: it is a service and no command. */
+  readonly mayClaim: boolean
 }
 
 interface Node {
@@ -27,6 +29,7 @@ interface Claim {
   readonly folder: string
   readonly isShared: boolean
   readonly node: Node
+  readonly mayClaim: boolean
 }
 
 interface Found {
@@ -50,7 +53,7 @@ interface Found {
 export async function openFilesFolder(
   { dataDir, storage }: ServerConfig,
   { folder, isShared }: { readonly folder: string; readonly isShared: boolean },
-  { database, identity, floor }: FilesParts,
+  { database, identity, floor, mayClaim }: FilesParts,
 ): Promise<FolderStore | NoStore> {
   if (storage.kind === 'sqlite' && folder === join(dataDir, 'files'))
     return FolderStore.open(folder, floor)
@@ -58,19 +61,19 @@ export async function openFilesFolder(
   const live = (await listLiveNodes(database)).map(({ id }) => id)
   const node = { id: nodeIdOf(dataDir), live }
   const problem = await database.transaction((tx) =>
-    claim(tx, identity, { folder, isShared, node }),
+    claim(tx, identity, { folder, isShared, node, mayClaim }),
   )
   return problem === null ? FolderStore.open(folder, floor, node) : new NoStore(folder, problem)
 }
 
 /** @returns null for a node that serves the files, else the reason, a sentence for operators */
 async function claim(tx: Tx, identity: IdentityStore, claimed: Claim): Promise<string | null> {
-  const { folder, isShared, node } = claimed
+  const { folder, isShared, node, mayClaim } = claimed
   const { epoch, folder: noted } = await identity.lockFilesFolder(tx)
   // Read after the lock: another node may just have written it.
   const own = await readMark(folder)
   const problem = problemOf(claimed, { own, epoch, noted })
-  if (problem !== null) return problem
+  if (problem !== null || !mayClaim) return problem
   const mark = own ?? `${epoch}/${randomUUID()}`
   const nodeId = isShared ? null : node.id
   if (own === null) await writeMark(folder, mark)
