@@ -5,6 +5,7 @@ import { measureFiles } from './files/files.js'
 import { measureGrowth } from './growth/growth.js'
 import type { Builds, Storage } from './measure/build.js'
 import type { Effort } from './measure/measure.js'
+import { measureNodes } from './nodes/nodes.js'
 import type { SetName, SetOptions } from './options.js'
 import { measurePush } from './push/push.js'
 import { measureRealtime } from './realtime/realtime.js'
@@ -12,6 +13,7 @@ import { callsTables } from './report/calls-report.js'
 import { clientTables } from './report/client-report.js'
 import { filesTable } from './report/files-report.js'
 import { growthTables } from './report/growth-report.js'
+import { nodesTables } from './report/nodes-report.js'
 import { pushTables } from './report/push-report.js'
 import { realtimeTables } from './report/realtime-report.js'
 import { webhookTables } from './report/webhooks-report.js'
@@ -48,5 +50,6 @@ export const namedSets = [
   checked({ name: 'realtime', measure: measureRealtime, report: realtimeTables }),
   checked({ name: 'client', measure: measureClient, report: clientTables }),
   checked({ name: 'webhooks', measure: measureWebhooks, report: webhookTables }),
+  checked({ name: 'nodes', measure: measureNodes, report: nodesTables }),
   checked({ name: 'calls', measure: measureCalls, report: callsTables }),
 ]

@@ -35,6 +35,7 @@ test('some sets are measured only when they are named', () => {
       { client: { conversations: 200, messages: 1000 } },
     ],
     ['webhooks --events 5000', { webhooks: { events: 5_000 } }],
+    ['nodes --devices 600', { nodes: { devices: 600 } }],
     ['calls --devices 60', { calls: { clients: 60 } }],
     ['push', { push: { devices: 20_000, crowdSize: 1_000_000 } }],
     ['push --push-parts crowd --crowd 5', { push: { devices: 0, crowdSize: 5 } }],

@@ -4,6 +4,7 @@ import type { ClientEffort } from './client/client.js'
 import type { GrowthOptions } from './growth/growth.js'
 import type { ComparisonEffort } from './measure/compare.js'
 import type { Effort } from './measure/measure.js'
+import type { NodesOptions } from './nodes/nodes.js'
 import type { PushOptions } from './push/push.js'
 import type { RealtimeOptions } from './realtime/realtime.js'
 import { scenarios } from './scenarios/direct-scenarios.js'
@@ -21,8 +22,8 @@ export const usage = `Usage: npm run bench -- [options]
                     growth, which starts them once and keeps its 2 rounds
   --only NAME       sqlite or postgres; default: both when PostgreSQL 15 or newer is found
   --scenario NAMES  ${sets.join(', ')}, growth, push, files, realtime,
-                    client, webhooks, calls; several with commas; default: all but the
-                    last seven
+                    client, webhooks, calls, nodes; several with commas; default: all but
+                    the last eight
   --against FOLDER  another build to measure in turns with this one, in place of the echo
                     (growth keeps its echo; push and files measure this build alone):
                     a checkout of any commit after npm ci and npm run build
@@ -33,7 +34,8 @@ export const usage = `Usage: npm run bench -- [options]
   --growth-users N  users of growth, default 10000
   --push-devices N  devices on each channel, default 20000
   --push-parts L    channels, crowd, or both with a comma, which is the default
-  --devices N       connected devices of realtime, and clients of calls, default 5000
+  --devices N       connected devices of realtime and nodes, and clients of calls,
+                    default 5000
   --conversations N conversations of a user of client, default 5000
   --messages N      messages that client applies, default 10000
   --events N        events that a receiver of webhooks missed, default 100000
@@ -49,6 +51,7 @@ export interface SetOptions {
   readonly client: ClientEffort
   readonly webhooks: WebhookOptions
   readonly calls: CallsOptions
+  readonly nodes: NodesOptions
 }
 
 /** Name of a set that is measured only when it is named. */
@@ -164,6 +167,7 @@ const setOptions: {
   }),
   webhooks: ({ events }) => ({ events: atLeast('--events', events, webhookEventsMin) }),
   calls: ({ devices }) => ({ clients: positive('--devices', devices) }),
+  nodes: ({ devices }) => ({ devices: atLeast('--devices', devices, devicesMin) }),
 }
 
 function positive(name: string, text: string): number {

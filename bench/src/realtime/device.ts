@@ -7,6 +7,8 @@ export interface DeviceLogin {
   readonly userId: number
   readonly token: string
   readonly deviceGuid: string
+  /** Of its node; absent: that of the swarm. */
+  readonly port?: number
 }
 
 /** The swarm as its devices see it. */
@@ -53,13 +55,17 @@ export class Device {
    * leaves out.
    */
   known: number | null = null
+  /** null: that of the swarm. */
+  port: number | null
   #retryAt = 0
   #needsSync = false
 
   constructor(
     readonly login: DeviceLogin,
     private readonly host: DeviceHost,
-  ) {}
+  ) {
+    this.port = login.port ?? null
+  }
 
   /** Connects until it is in sync. @returns the calls that it took */
   async open(effort: Effort = { calls: 0, bytes: 0 }): Promise<Effort> {
@@ -158,7 +164,7 @@ export class Device {
 
   #connect(): RawSocket {
     this.isCurrent = false
-    return new RawSocket(this.host.port, {
+    return new RawSocket(this.port ?? this.host.port, {
       frame: (payload) => this.#frame(payload),
       ended: () => {
         this.isCurrent = false

@@ -246,6 +246,13 @@ export class Swarm implements DeviceHost {
     return this.#forAll((device, effort) => device.open(effort), Number.POSITIVE_INFINITY)
   }
 
+  /** The devices of one node come to another one at once, and sync. */
+  move({ from, to }: { readonly from: number; readonly to: number }): Promise<ReturnResult> {
+    const moving = this.#devices.filter(({ port }) => port === from)
+    for (const device of moving) device.port = to
+    return this.#forAll((device, effort) => device.open(effort), Number.POSITIVE_INFINITY, moving)
+  }
+
   /** Brings one device from nothing to the present: all pages of the list. */
   async list(index: number): Promise<ReturnResult> {
     const startedAt = performance.now()
@@ -289,14 +296,15 @@ export class Swarm implements DeviceHost {
   async #forAll(
     work: (device: Device, effort: Effort) => Promise<unknown>,
     atOnce: number,
+    devices: readonly Device[] = this.#devices,
   ): Promise<ReturnResult> {
     const effort = { calls: 0, bytes: 0 }
     const startedAt = performance.now()
-    const queue = this.#devices.values()
+    const queue = devices.values()
     const worker = async () => {
       for (const device of queue) await work(device, effort)
     }
-    const workers = Math.min(atOnce, this.#devices.length)
+    const workers = Math.min(atOnce, devices.length)
     await Promise.all(Array.from({ length: workers }, worker))
     return { ms: performance.now() - startedAt, ...effort }
   }

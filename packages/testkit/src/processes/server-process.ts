@@ -211,6 +211,8 @@ export class ServerProcess implements AsyncDisposable {
   readonly appId: string
   readonly adminToken: string
   readonly operatorToken: string
+  /** undefined: the embedded database */
+  readonly databaseUrl: string | undefined
   /** From the start of the process to the first 200 of /readyz. */
   readonly startupMs: number
   /** The server's own process, even inside a wrapper. */
@@ -240,6 +242,7 @@ export class ServerProcess implements AsyncDisposable {
     this.pid = options.wrapper?.length ? (descendants(child.pid).at(-1) ?? child.pid) : child.pid
     const { appId, adminToken, operatorToken } = options
     const databaseUrl = options.database?.url ?? options.databaseUrl
+    this.databaseUrl = databaseUrl
     this.#tokens = new TokenIssuer({ dataDir, databaseUrl })
     const issueToken = this.#tokens.issue.bind(this.#tokens)
     this.api = new Api({ url, appId, adminToken, operatorToken, issueToken })
