@@ -114,6 +114,8 @@ const published = {
   app_inactive: 40003,
   app_exists: 40004,
   token_not_found: 40005,
+  node_not_found: 40006,
+  node_lives: 40007,
   malformed_request: 40010,
   origin_refused: 40300,
   path_not_found: 40400,

@@ -672,6 +672,8 @@ export const errorCatalogue = {
   ),
   app_exists: entry(40004, 409, 'app_id is taken', 'Another application has this app_id.'),
   token_not_found: entry(40005, 404, 'token does not exist', 'No Admin token has this ID.'),
+  node_not_found: entry(40006, 404, 'node does not exist', 'No node of the service has this ID.'),
+  node_lives: entry(40007, 409, 'node lives', 'Only a dead node can be removed; drain it first.'),
 
   origin_refused: entry(
     40300,

@@ -8,6 +8,7 @@ import * as identity from './identity/index.js'
 import * as integrity from './integrity.js'
 import * as login from './login.js'
 import * as messaging from './messaging.js'
+import * as nodes from './nodes.js'
 import * as push from './push/index.js'
 import * as realtime from './realtime/realtime.js'
 import * as secrets from './secrets.js'
@@ -25,6 +26,7 @@ export * from './identity/index.js'
 export * from './integrity.js'
 export * from './login.js'
 export * from './messaging.js'
+export * from './nodes.js'
 export * from './push/index.js'
 export * from './realtime/realtime.js'
 export * from './secrets.js'
@@ -55,6 +57,7 @@ export const operations: readonly Operation[] = [
   integrity,
   login,
   messaging,
+  nodes,
   push,
   realtime,
   secrets,

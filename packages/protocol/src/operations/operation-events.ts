@@ -91,6 +91,8 @@ const reasons: Readonly<Record<string, string>> = {
   'operator.identity.rename': operatorOnly,
   'operator.identity.set': operatorOnly,
   'operator.identity.test': read,
+  'operator.node.list': read,
+  'operator.node.remove': operatorOnly,
   'operator.push.certificate.check': read,
   'operator.push.certificate.list': read,
   'operator.push.certificate.remove': operatorOnly,

@@ -17,6 +17,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommands>>> = {
   token: async () => (await import('./token.js')).addTokenCommands,
   certificate: async () => (await import('./certificate.js')).addCertificateCommands,
   file: async () => (await import('./file.js')).addFileCommands,
+  nodes: async () => (await import('./nodes.js')).addNodeCommands,
   secret: async () => (await import('./secret.js')).addSecretCommands,
   user: async () => (await import('./user/user.js')).addUserCommands,
   config: async () => (await import('./config.js')).addConfigCommand,

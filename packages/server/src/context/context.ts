@@ -275,8 +275,20 @@ function buildContext(
   const caches = createCaches({ database, bus })
   const budget = new EventLoopBudget({ perTurn: 1 })
   const stores = createStores({ database, clock, caches })
-  const { node, shares } = createNode({ config, database, store: stores.shares, clock, log })
   const sessions = new SessionRegistry()
+  const { node, shares } = createNode({
+    config,
+    database,
+    stores,
+    load: {
+      connections: () => sessions.count,
+      messages: () => metrics.storage.storedMessages,
+      isBusConnected: () => bus.isConnected,
+    },
+    clock,
+    metrics,
+    log,
+  })
   const appended = (appId: string) => bus.publish('outbox.appended', { appId })
   const outbox = new Outbox({ database, store: stores.outbox, clock, appended })
   const jobs = new JobQueue({

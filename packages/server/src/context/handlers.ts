@@ -25,6 +25,7 @@ import { pinHandlers } from '../api/messaging/pins.js'
 import { recallHandlers } from '../api/messaging/recall.js'
 import { sendingHandlers } from '../api/messaging/sending.js'
 import { syncHandlers } from '../api/messaging/sync.js'
+import { nodeHandlers } from '../api/nodes/operator.js'
 import { pushCertificateHandlers } from '../api/push/certificates.js'
 import { operatorPushHandlers } from '../api/push/operator.js'
 import { operatorTaskHandlers } from '../api/push/operator-tasks.js'
@@ -93,6 +94,7 @@ export function createHandlers(services: Services): readonly Handler[] {
     syncHandlers(services.messaging),
     appHandlers(services.apps),
     integrityHandlers(services.integrity),
+    nodeHandlers(services.nodes),
     secretHandlers(services.secrets),
     sessionHandlers(services.sessions),
     operatorPushHandlers(services.push),

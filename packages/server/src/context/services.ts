@@ -19,6 +19,7 @@ import { createIdentity, createIdentityParts } from './domains/identity.js'
 import { createIntegrity } from './domains/integrity.js'
 import { createLogin, createLoginParts } from './domains/login.js'
 import { createMessaging } from './domains/messaging.js'
+import { createNodes } from './domains/nodes.js'
 import { createPush } from './domains/push.js'
 import { createPresence } from './domains/realtime/presence.js'
 import { createSessions } from './domains/realtime/sessions.js'
@@ -172,6 +173,7 @@ export function createDomains(
     integrity,
     login,
     messaging,
+    nodes: createNodes(infrastructure),
     presence,
     push,
     secrets: secret,

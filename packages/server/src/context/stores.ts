@@ -30,6 +30,7 @@ import { UserStore } from '../domain/users/user-store.js'
 import { WaitingEventStore } from '../domain/webhooks/waiting/waiting-event-store.js'
 import { JobStore } from '../jobs/job-store.js'
 import type { Clock } from '../lib/clock.js'
+import { NodeStore } from '../nodes/node-store.js'
 import { ShareStore } from '../nodes/share-store.js'
 import { OutboxStore } from '../outbox/outbox-store.js'
 import type { Caches } from './caches.js'
@@ -65,6 +66,7 @@ export function createStores({
     members: new MemberStore(database, members),
     messages: new MessageStore(database),
     muteGaps: new MuteGapStore(database),
+    nodes: new NodeStore(database),
     outbox: new OutboxStore(database),
     peerKinds: new PeerKinds(database),
     pins: new PinStore(database),

@@ -57,6 +57,7 @@ export class LiveNode implements RunningNode {
   #lease = 0
   #isDraining = false
   #aheadMs = 0
+  #nodes = 1
   /** The beginning of the last heartbeat that succeeded, and the end of the first one after a gap. */
   #renewedAt = Number.NEGATIVE_INFINITY
   #steadySince = Number.POSITIVE_INFINITY
@@ -92,6 +93,11 @@ export class LiveNode implements RunningNode {
   /** The time since the beginning of the last heartbeat that succeeded. */
   get heartbeatAgeMs(): number {
     return this.#now() - this.#renewedAt
+  }
+
+  /** The number of nodes that live, this one included. */
+  get nodes(): number {
+    return this.#nodes
   }
 
   /** By how much the clock of the process is ahead of the database's. */
@@ -159,7 +165,9 @@ export class LiveNode implements RunningNode {
     this.#isDraining = heartbeat.isDraining
     if (endedAt - startedAt < toldDifferenceMs)
       this.#compareClocks((clockAt + this.options.clock.now()) / 2 - heartbeat.now)
-    this.figures.received(await store.listFigures(this.#own))
+    const others = await store.listFigures(this.#own)
+    this.#nodes = others.length + 1
+    this.figures.received(others)
   }
 
   #compareClocks(aheadMs: number): void {

@@ -2,6 +2,7 @@ import { databaseNow } from '../db/database-now.js'
 import type { Database } from '../db/database.js'
 import { sql } from '../db/kysely.js'
 import { systemClock } from '../lib/clock.js'
+import type { NodeRows, StoredNode } from './node-rows.js'
 
 /** What a node tells about itself when it takes a lease. */
 export interface NodeFacts {
@@ -24,11 +25,13 @@ interface Heartbeat {
   readonly isDraining: boolean
 }
 
+/** A node without a heartbeat for so long is dead, also when none lives that would end its lease. */
+const deadMs = 60_000
 /** Rows of nodes whose lease has been over for so long are removed. */
 const keptMs = 7 * 24 * 3_600_000
 
 /** The nodes that share a database. Every time is that of the database. */
-export class NodeStore {
+export class NodeStore implements NodeRows {
   readonly #now
 
   constructor(private readonly database: Database) {
@@ -129,6 +132,45 @@ export class NodeStore {
         returning node_id as "nodeId", lease`.execute(tx),
     )
     return rows.map((row) => ({ nodeId: row.nodeId, lease: Number(row.lease) }))
+  }
+
+  async list(): Promise<readonly StoredNode[]> {
+    const now = this.#now()
+    const { rows } = await this.database.read((db) =>
+      sql<
+        Omit<StoredNode, 'state' | 'figures'> & { isDead: boolean; drain: number; figures: string }
+      >`
+        select node_id as "nodeId", lease, host, version, schema, drain, pool, figures, started_at as "startedAt",
+          ${now} - heartbeat_at as "heartbeatAgeMs",
+          ended_at is not null or heartbeat_at < ${now} - ${deadMs} as "isDead",
+          (select count(*) from node_shares where node_shares.lease = nodes.lease) as shares
+        from nodes order by started_at, node_id`.execute(db),
+    )
+    return rows.map(({ isDead, drain, figures, ...row }) => ({
+      ...row,
+      lease: Number(row.lease),
+      startedAt: Number(row.startedAt),
+      heartbeatAgeMs: Math.max(0, Number(row.heartbeatAgeMs)),
+      shares: Number(row.shares),
+      state: isDead ? 'dead' : drain === 1 ? 'draining' : 'live',
+      figures: JSON.parse(figures),
+    }))
+  }
+
+  async remove(nodeId: string): Promise<'removed' | 'lives' | 'absent'> {
+    const now = this.#now()
+    const { numAffectedRows } = await this.database.statement((tx) =>
+      sql`
+        delete from nodes
+        where node_id = ${nodeId} and (ended_at is not null or heartbeat_at < ${now} - ${deadMs})`.execute(
+        tx,
+      ),
+    )
+    if ((numAffectedRows ?? 0n) > 0n) return 'removed'
+    const row = await this.database.read((db) =>
+      db.selectFrom('nodes').select('lease').where('node_id', '=', nodeId).executeTakeFirst(),
+    )
+    return row ? 'lives' : 'absent'
   }
 
   /** Removes a node that leaves, if it still has the lease. */

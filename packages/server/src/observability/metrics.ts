@@ -5,6 +5,7 @@ import { DeliveryMetrics } from './delivery-metrics.js'
 import { IdentityMetrics } from './identity-metrics.js'
 import { LoginMetrics } from './login-metrics.js'
 import { MetricRegistry } from './metric-registry.js'
+import { NodeMetrics } from './node-metrics.js'
 import { PushMetrics } from './push-metrics.js'
 import { RequestMetrics } from './request-metrics.js'
 import { SessionMetrics } from './session-metrics.js'
@@ -22,6 +23,7 @@ export class Metrics {
   readonly identity = new IdentityMetrics(this.#registry)
   readonly push = new PushMetrics(this.#registry)
   readonly webhooks = new WebhookMetrics(this.#registry)
+  readonly nodes = new NodeMetrics(this.#registry)
   readonly sessions = new SessionMetrics(this.#registry)
   readonly bus = new BusMetrics(this.#registry)
   readonly storage: StorageMetrics

@@ -28,6 +28,7 @@ export interface DatabaseFigures {
 
 /** The database, the batches that are committed, the disk and the clock of IDs. */
 export class StorageMetrics {
+  #storedMessages = 0
   /** Observers of the batches that are committed. */
   readonly batches: Readonly<Record<BatchKind, BatchObserver>>
 
@@ -43,8 +44,15 @@ export class StorageMetrics {
         (bytes) => bytes,
       ],
     ])
+    const messages = this.#watchBatches('message', 'messages', 'messages', queued.messages)
     this.batches = {
-      messages: this.#watchBatches('message', 'messages', 'messages', queued.messages),
+      messages: {
+        ...messages,
+        finished: (batch) => {
+          messages.finished(batch)
+          if (!batch.failed) this.#storedMessages += batch.size
+        },
+      },
       positions: this.#watchBatches(
         'position',
         'moves',
@@ -59,6 +67,11 @@ export class StorageMetrics {
         queued.sessions,
       ),
     }
+  }
+
+  /** The number of messages since the start. */
+  get storedMessages(): number {
+    return this.#storedMessages
   }
 
   #watchBatches(name: string, unit: string, text: string, queued: () => number): BatchObserver {

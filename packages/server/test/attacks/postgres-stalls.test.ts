@@ -219,7 +219,7 @@ async function staysUsable(
       expect(Number(headers['retry-after'])).toBeGreaterThan(0)
       expect(performance.now() - startedAt).toBeLessThan(soonMs)
     }
-    expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
+    expect((await fetch(`${server.url}/livez`)).status).toBe(200)
   } finally {
     stall.end()
   }

@@ -8,6 +8,8 @@ import { NodeStore } from '../../dist/nodes/node-store.js'
 import { ShareStore } from '../../dist/nodes/share-store.js'
 import { OutboxDatabase, patience } from '../support/database/outbox-node.js'
 import { openSql, type Sql } from '../support/database/sql.js'
+import { callHermod } from '../support/hermod-command.js'
+import { InProcessServer } from '../support/in-process-server.js'
 
 const postgres = testBackends().filter(({ name }) => name === 'postgres')
 const facts = { version: '1', schema: 1, host: 'test', pool: 1, settings: {} }
@@ -158,10 +160,49 @@ describe.each(postgres)('leases of nodes', (backend) => {
     await using rows = await openSql({ dataDir: '', databaseUrl: target.url })
     const ids = async () => (await rows.run('select node_id from nodes')).map((row) => row.node_id)
     expect(new Set(await ids()).size).toBe(2)
+    const operator = second.api.as(operatorToken)
+    const { data } = await operator.succeed('GET', '/operator/v1/node/list')
+    expect(data.notices).toEqual([])
+    expect(data.nodes).toEqual([
+      expect.objectContaining({ state: 'live', bus: 'connected', shares: expect.any(Number) }),
+      expect.objectContaining({ state: 'live', connections: 0, differing_settings: [] }),
+    ])
+    const [row] = await ids()
+    const settings = { HERMOD_DATA_DIR: first.dataDir, HERMOD_DATABASE_URL: target.url }
+    expect((await callHermod(['nodes'], settings)).out).toMatch(
+      new RegExp(`^node_id .*\n${row} +live `),
+    )
+    expect(await callHermod(['nodes', 'remove', `${row}`], settings)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('node lives'),
+    })
     await second.kill9()
     const third = await second.startAgain()
     expect(await ids(), 'the same folder replaces its row').toHaveLength(2)
     await third.stop()
     expect(await ids()).toHaveLength(1)
+  })
+
+  it('a dead node: is listed until it is removed', async () => {
+    await store.take('a', facts)
+    await sql.run('update nodes set ended_at = heartbeat_at')
+    expect(await store.list()).toMatchObject([{ nodeId: 'a', state: 'dead' }])
+    expect(await store.remove('b')).toBe('absent')
+    expect(await store.remove('a')).toBe('removed')
+    expect(await store.list()).toEqual([])
+  })
+
+  it('a clock that is 6 s off: /readyz is 200 and names it', async () => {
+    await using server = new InProcessServer(backend)
+    server.clock.set(Date.now() + 6_000)
+    await server.open()
+    const answer = await fetch(`${server.url}/readyz`)
+    expect(answer.status).toBe(200)
+    expect(await answer.json()).toEqual({ status: 'ready', degraded: ['clock'] })
+    expect(server.output()).toContain('is ahead of that of the database')
+    const metrics = await (await fetch(`${server.url}/metrics`)).text()
+    expect(metrics).toMatch(/^hermod_nodes 1$/m)
+    expect(metrics).toMatch(/^hermod_node_shares\{kind="webhooks"\} 16$/m)
+    expect(metrics).toMatch(/^hermod_node_clock_ahead_seconds (5\.9|6)/m)
   })
 })

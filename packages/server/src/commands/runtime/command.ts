@@ -4,7 +4,7 @@
  */
 import type { Readable, Writable } from 'node:stream'
 import type { Operation } from '@hermod/protocol'
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, type CommandOptions, InvalidArgumentError, Option } from 'commander'
 import { type LoadedConfig, loadConfig } from '../../config/config.js'
 import type { ReadFile } from '../../config/env.js'
 import { CommandFailure, type LocalCalls, type OperatorParams, openOperatorCalls } from './call.js'
@@ -180,13 +180,21 @@ export class CommandContext {
 export type Operate = <P, D>(operation: Operation<P, D>, params: NoInfer<P>) => Promise<D>
 
 /** A subcommand that prints, with --json. */
-export function printingCommand(parent: Command, usage: string, description: string): Command {
-  return parent.command(usage).description(description).option('--json', 'print one line of JSON')
+export function printingCommand(
+  parent: Command,
+  usage: string,
+  description: string,
+  options: CommandOptions = {},
+): Command {
+  return parent
+    .command(usage, options)
+    .description(description)
+    .option('--json', 'print one line of JSON')
 }
 
 /** A subcommand that calls operator operations, with --json and --url. */
-export function operatingCommand(parent: Command, usage: string, description: string): Command {
-  return printingCommand(parent, usage, description).addOption(urlOption())
+export function operatingCommand(...parameters: Parameters<typeof printingCommand>): Command {
+  return printingCommand(...parameters).addOption(urlOption())
 }
 
 /**

@@ -167,6 +167,8 @@ export type OperationCommand<F extends Fields, P, D> = {
   readonly description: string
   readonly operation: Operation<P, D>
   readonly fields: F
+  /** It runs when no command of its parent is named. */
+  readonly isDefault?: true
   /** Failures name the options and arguments in place of the fields. */
   readonly namesOptions?: true
   /** The answer for scripts; default: all of it. */
@@ -189,9 +191,9 @@ export function operationCommand<F extends Fields, P, D>(
   context: CommandContext,
   spec: OperationCommand<F, P, D>,
 ): Command {
-  const { name, description, operation, fields } = spec
+  const { name, description, operation, fields, isDefault = false } = spec
   const params = spec.params ?? ((values: ValuesOf<F>) => values as unknown as P)
-  const command = operatingCommand(parent, name, description)
+  const command = operatingCommand(parent, name, description, { isDefault })
   return commandOf(command, context, fields, async (values, options) => {
     const names = spec.namesOptions ? namesOf(fields) : {}
     const answer = await context.operate(operation, params(values), options, names)

@@ -8,24 +8,35 @@ import { LiveNode, type NodeObserver } from '../../nodes/live-node.js'
 import { LiveShares } from '../../nodes/live-shares.js'
 import { type RunningNode, soleNode } from '../../nodes/node.js'
 import { nodeIdOf, renewNodeId } from '../../nodes/node-id.js'
-import { NodeStore } from '../../nodes/node-store.js'
-import type { ShareStore } from '../../nodes/share-store.js'
+import { type LoadSources, NodeLoad } from '../../nodes/node-load.js'
 import { type RunningShares, soleShares } from '../../nodes/shares.js'
 import type { Logger } from '../../observability/log.js'
+import type { Metrics } from '../../observability/metrics.js'
 import { isDatabaseFailure } from '../database/database-log.js'
+import type { Stores } from '../stores.js'
 
 const { version } = createRequire(import.meta.url)('../../../package.json') as { version: string }
 
 interface CreateNodeOptions {
   readonly config: ServerConfig
   readonly database: Database
-  readonly store: ShareStore
+  readonly stores: Pick<Stores, 'nodes' | 'shares'>
+  readonly load: LoadSources
   readonly clock: Clock
+  readonly metrics: Metrics
   readonly log: Logger
 }
 
 /** Makes this node and its shares of the work. With the embedded database it is the only one. The data folder is locked. */
-export function createNode({ config, database, store, clock, log }: CreateNodeOptions): {
+export function createNode({
+  config,
+  database,
+  stores,
+  load,
+  clock,
+  metrics,
+  log,
+}: CreateNodeOptions): {
   readonly node: RunningNode
   readonly shares: RunningShares
 } {
@@ -35,7 +46,7 @@ export function createNode({ config, database, store, clock, log }: CreateNodeOp
   const observer = nodeObserver(log)
   const node = new LiveNode({
     id,
-    store: new NodeStore(database),
+    store: stores.nodes,
     facts: {
       version,
       schema: currentSchemaNumber(database),
@@ -47,7 +58,15 @@ export function createNode({ config, database, store, clock, log }: CreateNodeOp
     clock,
     observer,
   })
-  return { node, shares: new LiveShares({ node, store, failed: observer.failed }) }
+  node.figures.add('load', new NodeLoad(load))
+  const shares = new LiveShares({ node, store: stores.shares, failed: observer.failed })
+  metrics.nodes.watch(() => ({
+    nodes: node.nodes,
+    heartbeatAgeSeconds: node.heartbeatAgeMs / 1_000,
+    clockAheadSeconds: node.aheadMs / 1_000,
+    shares: shares.counts,
+  }))
+  return { node, shares }
 }
 
 function nodeObserver(log: Logger): NodeObserver {

@@ -39,13 +39,13 @@ export function startService(
       (each) => each.stop(),
     )
     const { bus, clock, database, domains, executor, idClock, node, nodeSessions } = context
+    parts.add(bus, (each) => each.stop())
+    await bus.start()
     // Added before it starts, so that a start that fails gives its lease back; stops after the work.
     parts.add(node, (each) => each.stop())
     await node.start()
     await requireFewNodes(database)
     for (const { detail } of await nodeNotices(database)) log.warn(detail)
-    parts.add(bus, (each) => each.stop())
-    await bus.start()
     parts.add(nodeSessions, (each) => each.stop())
     await nodeSessions.start()
     const { metrics, providers, services, shares, stores } = context

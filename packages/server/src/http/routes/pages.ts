@@ -44,7 +44,7 @@ interface PageRoutesOptions {
 }
 
 /** Short answers for operators, whose requests often come from the address of all other callers. */
-const alwaysAdmitted: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
+const alwaysAdmitted: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz'])
 
 /** Returns the family of pages, by their paths. */
 export function pageRoutes(
@@ -90,6 +90,8 @@ export function servicePages(options: PagesOptions): Readonly<Record<string, Pag
       location: 'docs',
     }),
     '/healthz': async () => json(200, '{"status":"ok"}'),
+    // Without the database: its failure is no reason to start the process again.
+    '/livez': async () => json(200, '{"status":"ok"}'),
     '/readyz': async () => {
       const reason = executor.isDraining ? 'shutting down' : await options.notReadyReason()
       const degraded = options.degraded()

@@ -94,6 +94,8 @@ export const operatorFixtures: readonly Fixture[] = [
     fixture(operation, (context) => ({ ...hereAsApp(context), file_id: 'none' }), noFile),
   ),
   fixture(api.checkIntegrity),
+  fixture(api.listNodes),
+  fixture(api.removeNode, { node_id: 'none' }, { error: 'node_not_found' }),
   fixture(api.rotateSecretKey),
   fixture(api.retireSecretKey),
   fixture(api.createWebhook, async (context) => {

@@ -1,0 +1,28 @@
+import type { LoadFigures } from './node-load.js'
+
+/** A row of a node, for operators. */
+export interface StoredNode {
+  readonly nodeId: string
+  readonly lease: number
+  readonly state: 'live' | 'draining' | 'dead'
+  /** The name of its machine. */
+  readonly host: string
+  readonly version: string
+  readonly schema: number
+  readonly startedAt: number
+  readonly heartbeatAgeMs: number
+  /** Connections of its pool. */
+  readonly pool: number
+  /** The number of works that it runs. */
+  readonly shares: number
+  /** A node of another build may lack some. */
+  readonly figures: { readonly load?: LoadFigures }
+}
+
+/** The rows of nodes, for operators. */
+export interface NodeRows {
+  /** Lists all nodes by the time of their start. */
+  list(): Promise<readonly StoredNode[]>
+  /** Removes a dead node. */
+  remove(nodeId: string): Promise<'removed' | 'lives' | 'absent'>
+}
