@@ -1,13 +1,16 @@
 /** The entry of the `hermod` command. */
 import { createRequire } from 'node:module'
 import type { CommandDependencies, Migration } from './commands/program.js'
-import { runProgram } from './commands/program.js'
-import type { LocalCalls } from './commands/runtime/call.js'
+import { restartCode, runProgram } from './commands/program.js'
+import { type LocalCalls, RestartNeeded } from './commands/runtime/call.js'
 import type { PushSimulationOptions } from './commands/runtime/command.js'
 import type { LoadedConfig } from './config/config.js'
 import type { RunningServer } from './context/server/server.js'
+import type { Logger } from './observability/log.js'
 import { stopSignal } from './lib/system/stop-signal.js'
 
+/** The time for calls to end when the database has another history. */
+const historyEndMs = 5_000
 /** The time for a reader to take the last lines of a stopped service. */
 const unreadOutputMs = 1_000
 
@@ -45,7 +48,11 @@ async function serve(loaded: LoadedConfig): Promise<void> {
   const server = await startService(loaded, log)
   if (server.first) process.stdout.write(firstStartText(server.url, server.first))
   log.info({ url: server.url, version, storage: loaded.config.storage.kind }, 'listening')
-  await stopSignal((signal) => log.info({ signal }, 'stopping'))
+  const isStopped = await Promise.race([
+    stopSignal((signal) => log.info({ signal }, 'stopping')).then(() => true),
+    server.historyEnded.then(() => false),
+  ])
+  if (!isStopped) return endHistory(server, log)
   const timeout = setTimeout(() => {
     log.error(
       'calls are still in progress after the shutdown timeout; the process ends without them',
@@ -61,6 +68,22 @@ async function serve(loaded: LoadedConfig): Promise<void> {
     setTimeout(() => process.exit(), unreadOutputMs).unref()
   }
   log.info('stopped')
+}
+
+/**
+ * Stops a service whose database has another history: caches and positions are those of the old one.
+ * @throws RestartNeeded
+ */
+async function endHistory(server: RunningServer, log: Logger): Promise<never> {
+  const timeout = setTimeout(() => {
+    log.error('calls are still in progress; the process ends without them')
+    setTimeout(() => process.exit(restartCode), 100)
+  }, historyEndMs)
+  // Writes are refused from here on, so parts that write at their end fail.
+  await server.stop().catch((error: unknown) => log.debug({ err: error }, 'stopped with failures'))
+  clearTimeout(timeout)
+  setTimeout(() => process.exit(), unreadOutputMs).unref()
+  throw new RestartNeeded('the database has another history; the process is to be started again')
 }
 
 function firstStartText(url: string, first: NonNullable<RunningServer['first']>): string {

@@ -2,7 +2,7 @@ import { type CheckReport, checkIntegrity } from '@hermod/protocol'
 import type { Command } from 'commander'
 import { CommandFailure } from './runtime/call.js'
 import type { CommandContext } from './runtime/command.js'
-import { operationCommand } from './runtime/fields.js'
+import { flag, operationCommand } from './runtime/fields.js'
 import { formatTable } from './runtime/output.js'
 
 export function addCheckCommand(program: Command, context: CommandContext): void {
@@ -10,7 +10,12 @@ export function addCheckCommand(program: Command, context: CommandContext): void
     name: 'check',
     description: 'Checks every derived fact against its log; exit code 1 when one is wrong.',
     operation: checkIntegrity,
-    fields: {},
+    fields: {
+      acknowledge: flag(
+        '--acknowledge',
+        'forgets first the lost histories that earlier checks have reported',
+      ),
+    },
     text: ({ faults, checked }) => formatTable(faults, `${checked} facts checked, all agree.`),
     requireSuccess(report) {
       if (report.faults.length > 0) throw new CommandFailure(checkSummary(report))
@@ -23,6 +28,7 @@ const repair = 'keep a copy of the data and restore a sound backup, or report th
 const upkeep: Readonly<Record<string, string>> = {
   node_connections: 'raise the limit of connections, or lower the pools',
   node_settings: 'give all nodes the same settings',
+  lost_history: 'inform the users of what is lost, and run hermod check --acknowledge',
   file_store: 'make the store of the files available to this node',
   push_certificate_expiry: 'set new push certificates',
   webhook_disabled: 'enable the webhooks, or delete them',

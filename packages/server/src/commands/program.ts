@@ -1,10 +1,13 @@
 /** The `hermod` command: its subcommands, its exit codes and the report of failures. */
 import { Command, CommanderError } from 'commander'
 import { ConfigError } from '../config/config.js'
-import { CommandFailure } from './runtime/call.js'
+import { CommandFailure, RestartNeeded } from './runtime/call.js'
 import { CommandContext, type CommandDependencies } from './runtime/command.js'
 
 export type { CommandDependencies, Migration, MigrationState } from './runtime/command.js'
+
+/** EX_TEMPFAIL of sysexits.h: the same command may succeed when it is run again. */
+export const restartCode = 75
 
 const exitCodes = { ok: 0, failed: 1, usage: 2 } as const
 
@@ -48,7 +51,7 @@ async function createProgram(
     .addHelpText(
       'after',
       '\nSettings come from HERMOD_* variables and the file of HERMOD_CONFIG; see hermod config --reference.' +
-        '\nExit codes: 0 done, 1 failed, 2 wrong usage or configuration.',
+        '\nExit codes: 0 done, 1 failed, 2 wrong usage or configuration, 75 (serve) to be started again.',
     )
   const context = new CommandContext(dependencies)
   const only = Object.hasOwn(commands, name ?? '') ? commands[name ?? ''] : undefined
@@ -78,6 +81,7 @@ export async function runProgram(
       ? JSON.stringify(asJson(error))
       : `hermod: ${optionText(error)}`
     dependencies.stderr.write(`${report}\n`)
+    if (error instanceof RestartNeeded) return restartCode
     return error instanceof ConfigError ? exitCodes.usage : exitCodes.failed
   }
 }

@@ -30,6 +30,7 @@ import type { BucketRate } from '../lib/limits/token-bucket.js'
 import type { Logger } from '../observability/log.js'
 import { Metrics } from '../observability/metrics.js'
 import { Outbox } from '../outbox/outbox.js'
+import { SeenPositions } from '../outbox/seen-positions.js'
 import { UserAllowances } from '../pipeline/allowance.js'
 import { CallLimits, noCallLimits } from '../pipeline/call-limits.js'
 import { type CallObserver, Executor } from '../pipeline/executor.js'
@@ -47,7 +48,12 @@ import { createNode } from './adapters/node.js'
 import { PushGateways } from './adapters/push-gateways.js'
 import { createNodeSessions, type NodeSessions } from './adapters/sessions.js'
 import { createCaches } from './caches.js'
-import { databaseLog, isDatabaseFailure, lostConnectionLog } from './database/database-log.js'
+import {
+  databaseLog,
+  isDatabaseFailure,
+  lostConnectionLog,
+  lostHistoryLog,
+} from './database/database-log.js'
 import { LossGuard } from './database/loss-guard.js'
 import { procedures } from './database/procedures.js'
 import { requireUsable } from './database/start-check.js'
@@ -65,6 +71,8 @@ export interface Context {
   readonly sessions: SessionRegistry
   readonly stores: Stores
   readonly epoch: Epoch
+  /** null where history cannot be lost while the process runs */
+  readonly seen: SeenPositions | null
   readonly node: RunningNode
   readonly nodeSessions: NodeSessions
   readonly shares: RunningShares
@@ -175,7 +183,7 @@ export function openContext(options: ContextOptions): Promise<Context> {
     const { isDiskFull } = parts.add(lockData(config.dataDir), (lock) => lock.release())
     if (isDiskFull) log.error({ path: config.dataDir }, 'the disk of the data folder is full')
     const database = parts.add(await openDatabase(options), (each) => each[Symbol.asyncDispose]())
-    await requireDurableCommits(database, log)
+    await requireDurableCommits(database, options)
     const notice = await database.dialect.findNotice?.(database.writer)
     if (notice) log.warn(`${notice}; raise the limit, or lower ${configOptions.databasePool.name}`)
     const applied = await migrate(database)
@@ -196,11 +204,12 @@ export function openContext(options: ContextOptions): Promise<Context> {
     })
     watchStart(blobs, log)
     const media = parts.add(createMedia(config.files.ffmpeg), ({ images }) => images.stop())
-    const epoch = await Epoch.open({
-      database,
-      store: identity,
-      changed: () => log.error('the database was replaced or has a new epoch; restart this node'),
-    })
+    const epoch = await Epoch.open({ database, store: identity })
+    epoch.subscribe(() =>
+      log.error(
+        'the database has another history than this process, which closes its sessions and ends',
+      ),
+    )
     const carrier = await createCarrier(options)
     const context = buildContext(options, {
       ...{ database, epoch, providers, blobs, media, carrier },
@@ -234,7 +243,10 @@ function watchStart(blobs: BlobStore, log: Logger): void {
  * Refuses a database that confirms commits before they are on disk, since code 200 means that the
  * message is on disk (rule E2).
  */
-async function requireDurableCommits(database: Database, log: Logger): Promise<void> {
+async function requireDurableCommits(
+  database: Database,
+  { config, log }: Pick<ContextOptions, 'config' | 'log'>,
+): Promise<void> {
   const settings = await database.durabilitySettings()
   if (settings.synchronousCommit === 'off') {
     throw new Error(
@@ -243,6 +255,21 @@ async function requireDurableCommits(database: Database, log: Logger): Promise<v
   }
   if (!settings.fsync)
     log.warn('PostgreSQL runs with fsync = off: answered messages are lost when its machine stops')
+  if (config.storage.kind === 'postgres') log.info(failoverSentence(settings))
+}
+
+/** What a failover to a standby may lose. */
+function failoverSentence({
+  synchronousCommit,
+  synchronousStandbys: names,
+}: Awaited<ReturnType<Database['durabilitySettings']>>): string {
+  const cause =
+    names === ''
+      ? 'synchronous_standby_names is empty'
+      : synchronousCommit === 'local' && 'synchronous_commit is local'
+  return cause === false
+    ? `a failover to a standby of synchronous_standby_names (${names}) loses nothing that was answered`
+    : `a failover to a standby may lose the last answered messages, since ${cause}; all devices load everything again then`
 }
 
 function buildContext(
@@ -271,7 +298,15 @@ function buildContext(
   const idClock = new IdClock(clock, log)
   const reservations = new IdReservations(database)
   const ids = new IdGenerator(reservations.reserve, () => idClock.now())
-  database.guardConnections(new LossGuard({ ids, reservations }))
+  const seen = database.dialect.guard ? new SeenPositions() : null
+  if (seen)
+    database.guardConnections(
+      new LossGuard({
+        ...{ ids, reservations, epoch, seen },
+        store: new IdentityStore(),
+        lostHistory: lostHistoryLog(log),
+      }),
+    )
   const caches = createCaches({ database, bus })
   const budget = new EventLoopBudget({ perTurn: 1 })
   const stores = createStores({ database, clock, caches })
@@ -305,7 +340,9 @@ function buildContext(
     store: stores.sessions,
   })
   const { directory, admission } = nodeSessions
-  const delivery = createDelivery({ database, bus, epoch, sessions, stores, clock, metrics, log })
+  const delivery = createDelivery({
+    ...{ database, bus, epoch, sessions, stores, clock, metrics, seen, log },
+  })
   const domains = createDomains(
     {
       database,
@@ -368,6 +405,7 @@ function buildContext(
   metrics.push.watchCertificates(() => services.push.certificateExpiry.list())
   return {
     epoch,
+    seen,
     node,
     nodeSessions,
     shares,

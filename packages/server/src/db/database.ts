@@ -139,18 +139,27 @@ export class Database implements AsyncDisposable {
   async durabilitySettings(): Promise<{
     readonly synchronousCommit: string
     readonly fsync: boolean
+    /** The standbys that commits wait for, as the setting names them; "" = none. */
+    readonly synchronousStandbys: string
   }> {
-    if (this.dialect.name === 'sqlite') return { synchronousCommit: 'on', fsync: true }
-    const { rows } = await sql<{ commit: string; fsync: string }>`
-      select current_setting('synchronous_commit') as commit, current_setting('fsync') as fsync`.execute(
-      this.#writer,
-    )
-    return { synchronousCommit: rows[0]?.commit ?? '', fsync: rows[0]?.fsync === 'on' }
+    if (this.dialect.name === 'sqlite')
+      return { synchronousCommit: 'on', fsync: true, synchronousStandbys: '' }
+    const { rows } = await sql<{ commit: string; fsync: string; standbys: string }>`
+      select current_setting('synchronous_commit') as commit, current_setting('fsync') as fsync,
+        current_setting('synchronous_standby_names') as standbys`.execute(this.#writer)
+    return {
+      synchronousCommit: rows[0]?.commit ?? '',
+      fsync: rows[0]?.fsync === 'on',
+      synchronousStandbys: rows[0]?.standbys ?? '',
+    }
   }
 
   /** Guards all connections from now on, on a database that has some. */
   guardConnections(guard: ConnectionGuard<Queryable>): void {
     this.dialect.guard?.({
+      get refusal() {
+        return guard.refusal
+      },
       lost: () => guard.lost(),
       admit: (db) => guard.admit(db as unknown as Queryable),
     })

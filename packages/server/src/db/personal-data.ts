@@ -591,6 +591,14 @@ export const personalData = {
     files_folder: move.none,
     files_node: move.none,
   },
+  lost_histories: {
+    epoch: move.none,
+    app_id: move.none,
+    position: move.none,
+    time: move.none,
+    head: move.none,
+    time_now: move.none,
+  },
   identity_issuers: {
     app_id: move.none,
     issuer: move.none,

@@ -69,6 +69,7 @@ export interface Schema {
   id_slots: IdSlotsTable
   key_checks: KeyChecksTable
   database_identity: DatabaseIdentityTable
+  lost_histories: TableOf<typeof lostHistoriesTable>
   webhook_endpoints: TableOf<typeof webhookEndpointsTable>
   webhook_events: TableOf<typeof webhookEventsTable>
   webhook_attempts: TableOf<typeof webhookAttemptsTable>
@@ -907,6 +908,21 @@ export interface KeyChecksTable {
 }
 
 /** One row: names this database and its history. A restored database gets another epoch. */
+/** What the database has lost of a history; rows go when an operator has acknowledged them. */
+export const lostHistoriesTable = {
+  /** The epoch of the lost history. */
+  epoch: text,
+  app_id: text,
+  /** The last row of the outbox that a node had seen. */
+  position: bigint,
+  /** Its time; 0 = not known */
+  time: bigint,
+  /** The end of the outbox when the loss was found. */
+  head: bigint,
+  /** The time of the row that had the position then; null = none had */
+  time_now: nullable(bigint),
+}
+
 export interface DatabaseIdentityTable {
   /** 1 */
   identity_id: number

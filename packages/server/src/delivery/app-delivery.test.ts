@@ -72,6 +72,7 @@ class World {
       }),
       observer: {
         began: () => {},
+        reached: () => {},
         missed: () => {},
         failed: (_, error) => this.problems.push(error),
       },

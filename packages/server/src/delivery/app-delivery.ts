@@ -25,6 +25,8 @@ export interface AppSource extends FollowedOutbox {
 export interface DeliveryObserver {
   /** @param lagMs the time since the commit */
   began(events: number, lagMs: number): void
+  /** Delivery of an app is at this row. @param time of the row; 0 = not known */
+  reached(appId: string, position: number, time: number): void
   /** Rows were purged before delivery had begun them. */
   missed(appId: string): void
   /** @param appId null: of all apps */
@@ -206,6 +208,7 @@ export class AppDelivery {
   async #start(): Promise<void> {
     const time = await this.#follower.start()
     this.#watermark.begin(this.#follower.position, time)
+    this.#options.observer.reached(this.#options.appId, this.#follower.position, time)
     this.#announceMissed()
     void this.#follower.read()
   }
@@ -214,6 +217,7 @@ export class AppDelivery {
     const { appId, observer, listeners, now } = this.#options
     this.#watermark.begin(position, createdAt)
     observer.began(events.length, now() - createdAt)
+    observer.reached(appId, position, createdAt)
     try {
       this.#note(events)
       this.#router.dispatch(events)

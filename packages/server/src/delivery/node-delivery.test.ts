@@ -29,7 +29,7 @@ function setUp() {
     outbox: { head: () => 0, listAfter: () => [] },
     messages: {},
     readers: { load: async () => ({ memberships: [], broadcastsAfter: 0, barredAs: null }) },
-    observer: { began() {}, missed() {}, fannedOut() {}, skipped() {}, failed() {} },
+    observer: { began() {}, reached() {}, missed() {}, fannedOut() {}, skipped() {}, failed() {} },
     now: () => 0,
     isRevoked: async () => false,
     isActive: async (appId: string) => !disabled.has(appId),

@@ -92,7 +92,7 @@ export class NodeDelivery implements SessionDelivery, HandOver, RecentOutbox, Tr
     const { bus, epoch } = this.options
     this.#subscriptions = [
       bus.subscribe('outbox.appended', ({ appId }) => this.#apps.get(appId)?.delivery.wake()),
-      epoch.subscribe(() => void this.#closeEpoch()),
+      epoch.subscribe(() => this.#closeEpoch()),
       bus.subscribe('event.transient', (message) => this.#writeTransient(message)),
       bus.subscribe('cache.invalidated', ({ cache, key }) => {
         if (cache === 'apps') void this.#checkApp(key)

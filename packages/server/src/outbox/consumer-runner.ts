@@ -10,6 +10,8 @@ import { eventsOfRow } from './rows/row-events.js'
 export interface ConsumerObserver {
   /** The rows of the outbox that the consumer has not handled yet; reported by the node that runs it. */
   lagging(consumer: string, rows: number): void
+  /** The consumer is at this row. @param time of the row */
+  reached(appId: string, position: number, time: number): void
   /** Events were purged before the consumer had seen them. */
   missed(consumer: string, appId: string): void
   failed(consumer: string, appId: string | null, error: unknown): void
@@ -152,6 +154,8 @@ export class ConsumerRunner {
     const taken = this.#takeStep(rows)
     const last = taken.at(-1)?.position ?? missed?.last
     if (last === undefined) return false
+    const lastRow = taken.at(-1)
+    if (lastRow) observer.reached(appId, lastRow.position, lastRow.createdAt)
     const events = (await Promise.all(taken.map((row) => eventsOfRow(messages, appId, row)))).flat()
     if (signal.aborted) return false
     if (events.length > 0) await consumer.handle(events, signal)

@@ -65,7 +65,7 @@ describe.each(testBackends())('metrics of the outbox on $name', (backend) => {
       maxLagMs,
       consumers: [consumer],
       holders: [],
-      observer: outboxObserver(createLog('silent'), metrics),
+      observer: outboxObserver(createLog('silent'), metrics, null),
     }))
   })
 

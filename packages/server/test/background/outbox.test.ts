@@ -58,7 +58,7 @@ function runnerOf({ database, store, messages }: OutboxNode, consumer: TestConsu
   return new ConsumerRunner({
     ...{ database, store, messages, consumer, retryMs: 20, share: { isHeld: true } },
     positions: new Positions(consumer.name, { database, store }),
-    observer: { lagging: () => {}, missed: () => {}, failed: () => {} },
+    observer: { lagging: () => {}, reached: () => {}, missed: () => {}, failed: () => {} },
   })
 }
 

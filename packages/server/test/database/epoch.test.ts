@@ -1,9 +1,6 @@
-/** The epoch of the database: `hermod database new-epoch`, and nodes that meet another one. */
-import { testBackends, waitFor } from '@hermod/testkit'
+/** The epoch of the database: `hermod database new-epoch`. */
+import { testBackends } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
-import { Epoch } from '../../dist/db/identity/epoch.js'
-import { IdentityStore } from '../../dist/db/identity/identity-store.js'
-import { OutboxDatabase, patience } from '../support/database/outbox-node.js'
 import { callHermod } from '../support/hermod-command.js'
 import { WatchedServer } from '../support/watched-server.js'
 
@@ -26,29 +23,5 @@ describe.each(testBackends())('epoch of the database on $name', (backend) => {
     const renewed = JSON.parse(out).epoch
     expect(renewed).not.toBe(before)
     expect(JSON.parse((await newEpoch()).out).epoch).not.toBe(renewed)
-  })
-
-  it('a node reads the epoch again after a new connection', async () => {
-    await using place = await OutboxDatabase.create(backend)
-    // The embedded database has no connections that could meet another file.
-    if (place.database.url === undefined) return
-    await using database = place.openDatabase()
-    await using other = place.openDatabase()
-    const seen: string[] = []
-    const changed = (epoch: string) => void seen.push(epoch)
-    const epoch = await Epoch.open({ database, store: new IdentityStore(), changed })
-    epoch.subscribe(changed)
-    const renewed = await other.transaction((tx) => new IdentityStore().renew(tx))
-    expect(seen).toEqual([])
-    // Two reads at once need a second connection.
-    const pause = () => database.transaction((tx) => new IdentityStore().epoch(tx))
-    await waitFor(
-      async () => {
-        await Promise.all([pause(), pause(), pause()])
-        return epoch.current === renewed
-      },
-      { what: 'the node knows the new epoch', ...patience },
-    )
-    expect(seen).toEqual([renewed, renewed])
   })
 })

@@ -1,13 +1,18 @@
 /** What a node does after lost connections to PostgreSQL, before any other statement. */
-import { testBackends, waitFor } from '@hermod/testkit'
+import { GatewayClient, startServer, testBackends, waitFor } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
 import { LossGuard } from '../../dist/context/database/loss-guard.js'
 import { Database } from '../../dist/db/database.js'
 import { postgresDialect } from '../../dist/db/dialect/postgres.js'
+import { Epoch } from '../../dist/db/identity/epoch.js'
+import { IdentityStore } from '../../dist/db/identity/identity-store.js'
 import { IdReservations } from '../../dist/db/id-reservations.js'
 import { IdGenerator } from '../../dist/lib/ids/ids.js'
+import { SeenPositions } from '../../dist/outbox/seen-positions.js'
 import { DatabasePlace } from '../support/database/database-place.js'
+import { openSql } from '../support/database/sql.js'
 import { StallingProxy } from '../support/database/stalling-proxy.js'
+import { sendText, sessions } from '../support/messaging/messaging.js'
 
 /** Issues IDs over a network of its own. */
 class IssuingNode implements AsyncDisposable {
@@ -16,18 +21,25 @@ class IssuingNode implements AsyncDisposable {
   private constructor(
     readonly network: StallingProxy,
     readonly database: Database,
+    readonly epoch: Epoch,
   ) {
     const reservations = new IdReservations(database)
     this.ids = new IdGenerator(reservations.reserve, Date.now)
-    database.guardConnections(new LossGuard({ ids: this.ids, reservations }))
+    database.guardConnections(
+      new LossGuard({
+        ...{ ids: this.ids, reservations, epoch },
+        seen: new SeenPositions(),
+        store: new IdentityStore(),
+        lostHistory: () => {},
+      }),
+    )
   }
 
   static async start(databaseUrl: string): Promise<IssuingNode> {
     const { proxy, url } = await StallingProxy.start(databaseUrl)
-    return new IssuingNode(
-      proxy,
-      new Database(postgresDialect({ url, poolSize: 2, onError: () => {} })),
-    )
+    const database = new Database(postgresDialect({ url, poolSize: 2, onError: () => {} }))
+    const epoch = await Epoch.open({ database, store: new IdentityStore() })
+    return new IssuingNode(proxy, database, epoch)
   }
 
   async slots(): Promise<readonly { slot: number; owner: string }[]> {
@@ -104,5 +116,47 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       await node.slotsOnNewConnection()
       await node.ids.take(1)
     })
+
+    it('a node with open connections ends with the history that another one has found lost', async () => {
+      await using place = await DatabasePlace.create(backend)
+      await using node = await IssuingNode.start(place.url as string)
+      node.epoch.start()
+      await place.database.transaction((tx) => new IdentityStore().renew(tx))
+      await node.epoch.ended
+      await expect(node.slots()).rejects.toThrow('server database failure')
+    })
+
+    it.each([
+      ['lacks the last row', 'update outbox_heads set position = position - 1'],
+      ['has another row there', 'update outbox set created_at = created_at + 1'],
+    ])(
+      'a database that %s is of a lost history: 4008, code 75, a fault',
+      {
+        timeout: 60_000,
+      },
+      async (_, loss) => {
+        await using place = await backend.createDatabase()
+        const { proxy, url: databaseUrl } = await StallingProxy.start(place.url as string)
+        await using __ = proxy
+        await using server = await startServer({ databaseUrl })
+        await using sql = await openSql({ dataDir: server.dataDir, databaseUrl: place.url })
+        const [alice, bob] = await sessions(server, 2)
+        using phone = await GatewayClient.connect(server.url)
+        await phone.open({ appId: server.appId, accessToken: bob.token })
+        await sendText(alice.api, bob.id, 'hi')
+        await phone.next(({ data }) => (data as { content?: string })?.content === 'hi')
+        const [before] = await sql.run('select epoch from database_identity')
+        await sql.run(loss)
+        proxy.resume()
+        expect((await phone.closed()).code).toBe(4008)
+        expect((await server.exited).code).toBe(75)
+        const [after] = await sql.run('select epoch from database_identity')
+        expect(after?.epoch).not.toBe(before?.epoch)
+        expect(await sql.run('select epoch, app_id from lost_histories')).toEqual([
+          { epoch: before?.epoch, app_id: server.appId },
+        ])
+        await server.kill9()
+      },
+    )
   })
 }

@@ -78,6 +78,19 @@ describe.each(testBackends())('hermod check on $name', (backend) => {
     expect(err).toContain('1 wrong')
   })
 
+  it('a lost history: is a fault until it is acknowledged', async () => {
+    const lost = faultsOf(cast).filter((fault) => fault.check === 'lost_history')
+    await withFaults(watched.sql, lost, async () => {
+      const { code, out } = await check()
+      expect(code).toBe(1)
+      expect(JSON.parse(out).faults).toEqual(lost.map(finding))
+      expect(await callHermod(['check', '--acknowledge'], watched.settings)).toMatchObject({
+        code: 0,
+      })
+      expect(await check()).toMatchObject({ code: 0 })
+    })
+  })
+
   it('a running server: finds every kind of fault', async () => {
     await watched.startAgain()
     // The faults of a check have one statement.

@@ -8,8 +8,8 @@ export function integrityHandlers({
   readonly integrity: IntegrityService
 }): Handler[] {
   return [
-    handle(checkIntegrity, async () => {
-      const { checked, faults, isTruncated } = await integrity.check()
+    handle(checkIntegrity, async ({ acknowledge: acknowledgesLosses }) => {
+      const { checked, faults, isTruncated } = await integrity.check({ acknowledgesLosses })
       return data({
         checked,
         faults: faults.map(({ check, appId, subject, detail }) => ({

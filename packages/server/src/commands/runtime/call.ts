@@ -39,6 +39,11 @@ export class CommandFailure extends Error {
   }
 }
 
+/** The service ended for its supervisor to start it again. Exit code 75. */
+export class RestartNeeded extends Error {
+  override readonly name = 'RestartNeeded'
+}
+
 /** Silence for longer than this ends a call; a check of a large database takes minutes. */
 const maxSilenceMs = 600_000
 const maxConnectMs = 5000

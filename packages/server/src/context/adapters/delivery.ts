@@ -7,6 +7,7 @@ import { MembershipStore } from '../../delivery/receivers/membership-store.js'
 import type { Clock } from '../../lib/clock.js'
 import type { Logger } from '../../observability/log.js'
 import type { Metrics } from '../../observability/metrics.js'
+import type { SeenPositions } from '../../outbox/seen-positions.js'
 import type { SessionRegistry } from '../../sessions/registry.js'
 import { isDatabaseFailure } from '../database/database-log.js'
 import type { Stores } from '../stores.js'
@@ -20,6 +21,7 @@ export function createDelivery({
   stores,
   clock,
   metrics,
+  seen,
   log,
 }: {
   readonly database: Database
@@ -29,6 +31,8 @@ export function createDelivery({
   readonly stores: Stores
   readonly clock: Clock
   readonly metrics: Metrics
+  /** null where history cannot be lost while the process runs */
+  readonly seen: SeenPositions | null
   readonly log: Logger
 }): NodeDelivery {
   const { delivery } = metrics
@@ -48,6 +52,7 @@ export function createDelivery({
     },
     observer: {
       began: (events, lagMs) => delivery.began(events, lagMs),
+      reached: (app, position, time) => seen?.saw(app, position, time),
       fannedOut: (receivers, seconds) => delivery.fannedOut(receivers, seconds),
       skipped: () => delivery.skipped(),
       missed(app) {

@@ -1,6 +1,7 @@
 import type { FileCheck } from '../../domain/files/file-check.js'
 import { IntegrityService } from '../../domain/integrity/integrity-service.js'
 import { IntegrityStore } from '../../domain/integrity/integrity-store.js'
+import { IdentityStore } from '../../db/identity/identity-store.js'
 import type { CertificateExpiry } from '../../domain/push/certificates/certificate-expiry.js'
 import type { SecretService } from '../../domain/secrets/secret-service.js'
 import { nodeNotices } from '../../nodes/node-notices.js'
@@ -20,8 +21,10 @@ export function createIntegrity(
   },
 ) {
   const store = new IntegrityStore()
+  const identity = new IdentityStore()
   const integrity = new IntegrityService({
     ...{ database, store, secrets, expiry, files },
+    acknowledgeLosses: () => database.statement((tx) => identity.acknowledgeLosses(tx)),
     nodeNotices: () => nodeNotices(database),
   })
   return { services: { integrity } } satisfies Domain

@@ -7,6 +7,7 @@ import type { Metrics } from '../../observability/metrics.js'
 import type { Consumer } from '../../outbox/consumer.js'
 import type { ConsumerObserver } from '../../outbox/consumer-runner.js'
 import { type LogHolder, OutboxPurge } from '../../outbox/outbox-purge.js'
+import type { SeenPositions } from '../../outbox/seen-positions.js'
 import { OutboxRelay } from '../../outbox/relay.js'
 import { isDatabaseFailure } from '../database/database-log.js'
 import type { Stores } from '../stores.js'
@@ -62,8 +63,13 @@ export function createRelay({
 }
 
 /** Metrics and log lines of the consumers. */
-export function outboxObserver(log: Logger, metrics: Metrics): OutboxObserver {
+export function outboxObserver(
+  log: Logger,
+  metrics: Metrics,
+  seen: SeenPositions | null,
+): OutboxObserver {
   return {
+    reached: (app, position, time) => seen?.saw(app, position, time),
     lagging: (consumer, rows) => metrics.background.consumerLags(consumer, rows),
     missed: (consumer, app) => log.warn({ consumer, app }, 'outbox consumer has missed events'),
     failed(consumer, app, error) {

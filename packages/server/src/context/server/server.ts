@@ -17,6 +17,11 @@ export interface RunningServer {
   readonly executor: Executor
   /** The app that was created because the store was empty; shown once. */
   readonly first: FirstApp | null
+  /**
+   * Resolves when the database has another history than this process, which has closed its sessions:
+   * it is to be stopped and started again.
+   */
+  readonly historyEnded: Promise<void>
   /** Refuses new work, finishes accepted work, and stops. */
   stop(): Promise<void>
 }
@@ -59,9 +64,12 @@ export function startService(
       maxLagMs: config.outbox.maxLagMs,
       domains: Object.values(domains),
       metrics,
+      seen: context.seen,
       log,
       clock,
     })
+    context.epoch.start()
+    parts.add(context.epoch, (each) => each.stop())
     context.delivery.start()
     parts.add(context.delivery, (each) => each.stop())
     // Added before they start, so that they stop after the last call, which may leave work to them.
@@ -87,7 +95,8 @@ export function startService(
     // The last step: a start that fails creates no tokens that are never shown.
     const first = await prepareApps(context, { config, secrets })
     isStarted = true
-    return { url, executor, first, stop: () => parts.stop() }
+    const historyEnded = context.epoch.ended
+    return { url, executor, first, historyEnded, stop: () => parts.stop() }
   })
 }
 

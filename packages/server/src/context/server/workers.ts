@@ -8,6 +8,7 @@ import { Lifecycle } from '../../lib/lifecycle.js'
 import type { RunningShares } from '../../nodes/shares.js'
 import type { Logger } from '../../observability/log.js'
 import type { Metrics } from '../../observability/metrics.js'
+import type { SeenPositions } from '../../outbox/seen-positions.js'
 import { isDatabaseFailure } from '../database/database-log.js'
 import type { Domain } from '../domain.js'
 import type { Stores } from '../stores.js'
@@ -23,6 +24,8 @@ interface WorkersOptions {
   readonly maxLagMs: number
   readonly domains: readonly Domain[]
   readonly metrics: Metrics
+  /** null where history cannot be lost while the process runs */
+  readonly seen: SeenPositions | null
   readonly log: Logger
   readonly clock: Clock
 }
@@ -42,6 +45,7 @@ export function createWorkers({
   maxLagMs,
   domains,
   metrics,
+  seen,
   log,
   clock,
 }: WorkersOptions): Workers {
@@ -54,7 +58,7 @@ export function createWorkers({
     maxLagMs,
     consumers: domains.flatMap(({ consumers = [] }) => consumers),
     holders: domains.flatMap(({ logHolders = [] }) => logHolders),
-    observer: outboxObserver(log, metrics),
+    observer: outboxObserver(log, metrics, seen),
   })
   const jobs = new JobWorker({
     database,

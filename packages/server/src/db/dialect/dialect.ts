@@ -117,6 +117,8 @@ export interface RemoteConnection extends DatabaseConnection {
  * lost, as in a failover.
  */
 export interface ConnectionGuard<Db> {
+  /** The reason why no connection may be used any more, or null. */
+  readonly refusal: Error | null
   /** A connection was lost. */
   lost(): void
   /**

@@ -4,65 +4,80 @@ import type { IdentityStore } from './identity-store.js'
 interface EpochOptions {
   readonly database: Database
   readonly store: Pick<IdentityStore, 'epoch'>
-  /** The database has another history than at the start of the node. */
-  changed(epoch: string): void
 }
 
+/** Told when the database has another history than this process; may close what serves the old one. */
+type EpochListener = (epoch: string) => void | Promise<void>
+
+const pollMs = 1_000
+
 /**
- * The epoch of the database as this node knows it. It is read at the start and after each new
- * connection to PostgreSQL, since a database can only be replaced while its connections are lost.
+ * The epoch of the database, which is that of the start for the whole life of the process: caches,
+ * positions and sessions are of one history. When the database has another one, the process ends.
+ *
+ * The guard of connections compares it on each new connection, before anything else runs there, and
+ * it is read once a second, since another node may find out first that history was lost. The
+ * embedded database cannot be replaced while the process runs.
  */
 export class Epoch {
-  readonly #listeners = new Set<(epoch: string) => void>()
-  #current = ''
-  #reading: Promise<void> | null = null
-  #isStale = false
+  readonly #listeners = new Set<EpochListener>()
+  /** Resolves when the database has another history and all listeners are done. */
+  readonly ended: Promise<void>
+  #end: () => void = () => {}
+  #replacedBy: string | null = null
+  #timer: NodeJS.Timeout | undefined
 
-  private constructor(private readonly options: EpochOptions) {}
+  private constructor(
+    private readonly options: EpochOptions,
+    readonly current: string,
+  ) {
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve
+    })
+  }
 
   static async open(options: EpochOptions): Promise<Epoch> {
-    const epoch = new Epoch(options)
     const { database, store } = options
-    epoch.#current = await database.read((db) => store.epoch(db))
-    database.dialect.onConnection?.(() => void epoch.compare())
-    return epoch
+    return new Epoch(options, await database.read((db) => store.epoch(db)))
   }
 
-  get current(): string {
-    return this.#current
+  /** The epoch of the history that the database has now; null while it is that of this process. */
+  get replacedBy(): string | null {
+    return this.#replacedBy
   }
 
-  /** Calls the listener with each new epoch. @returns a function that ends it */
-  subscribe(listener: (epoch: string) => void): () => void {
+  /** Calls the listener when the database has another history. @returns a function that ends it */
+  subscribe(listener: EpochListener): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /**
-   * Reads the epoch again. Requests during a read make one more read. A failed read is left to the
-   * next connection.
-   */
-  compare(): Promise<void> {
-    this.#isStale = true
-    this.#reading ??= this.#read().finally(() => {
-      this.#reading = null
-    })
-    return this.#reading
+  /** Begins to read the epoch of a shared database. */
+  start(): void {
+    if (!this.options.database.dialect.guard) return
+    this.#timer = setInterval(() => void this.#poll(), pollMs)
+    this.#timer.unref()
   }
 
-  async #read(): Promise<void> {
-    const { database, store, changed } = this.options
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  /** The database has this epoch now. */
+  found(epoch: string): void {
+    if (epoch === this.current || this.#replacedBy !== null) return
+    this.#replacedBy = epoch
+    this.stop()
+    const told = [...this.#listeners].map(async (listener) => listener(epoch))
+    void Promise.allSettled(told).then(() => this.#end())
+  }
+
+  async #poll(): Promise<void> {
+    const { database, store } = this.options
     try {
-      while (this.#isStale) {
-        this.#isStale = false
-        const epoch = await database.read((db) => store.epoch(db))
-        if (epoch === this.#current) continue
-        this.#current = epoch
-        changed(epoch)
-        for (const listener of this.#listeners) listener(epoch)
-      }
+      this.found(await database.read((db) => store.epoch(db)))
     } catch {
-      this.#isStale = false
+      // The guard compares it on the next connection.
     }
   }
 }

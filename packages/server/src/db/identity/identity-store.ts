@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import type { Queryable, Tx } from '../database.js'
+import type { Queryable, StatementTx, Tx } from '../database.js'
 import { sql } from '../kysely.js'
+import { snakeCase } from '../columns.js'
 import { lockForUpdate } from '../locking.js'
+import { lostHistoriesTable } from '../schema.js'
+
+/** The applications of a lost history that are recorded. */
+const maxRecorded = 100
 
 /** The folder that has the files of the database. */
 export interface FilesFolder {
@@ -9,6 +14,22 @@ export interface FilesFolder {
   readonly mark: string
   /** The node whose own it is; null: nodes share it. */
   readonly nodeId: string | null
+}
+
+/** A row of the outbox of an app that this node has seen. */
+export interface SeenRow {
+  readonly appId: string
+  readonly position: number
+  /** Milliseconds since 1970; 0 = not known. */
+  readonly time: number
+}
+
+/** A row that the database had, and has no longer. */
+export interface LostRow extends SeenRow {
+  /** The end of the outbox of the app now. */
+  readonly head: number
+  /** The time of the row that is at the position now; null = none is. */
+  readonly timeNow: number | null
 }
 
 /** The epoch of the database, which names its history, and the folder that has its files. */
@@ -58,5 +79,72 @@ export class IdentityStore {
     const epoch = randomUUID()
     await tx.updateTable('database_identity').set({ epoch }).execute()
     return epoch
+  }
+
+  /**
+   * Compares rows that were seen with those of the database. A row that was purged is no loss.
+   * Works on PostgreSQL.
+   */
+  async compare(
+    db: Queryable,
+    seen: readonly SeenRow[],
+  ): Promise<{ readonly epoch: string; readonly lost: readonly LostRow[] }> {
+    const apps = seen.map(({ appId }) => appId)
+    const positions = seen.map(({ position }) => position)
+    const { rows } = await sql<{
+      readonly epoch: string
+      readonly appId: string | null
+      readonly head: number
+      readonly timeNow: number | null
+    }>`
+      select i.epoch, s.app_id as "appId", coalesce(h.position, 0) as head, o.created_at as "timeNow"
+      from database_identity i
+      left join unnest(${apps}::text[], ${positions}::bigint[]) as s (app_id, position) on true
+      left join outbox_heads h on h.app_id = s.app_id
+      left join outbox o on o.app_id = s.app_id and o.position = s.position`.execute(db)
+    const found = new Map(rows.map((row) => [row.appId, row]))
+    const lost = seen.flatMap((row): LostRow[] => {
+      const { head = 0, timeNow = null } = found.get(row.appId) ?? {}
+      const isOther = timeNow !== null && row.time !== 0 && timeNow !== row.time
+      return head < row.position || isOther ? [{ ...row, head, timeNow }] : []
+    })
+    return { epoch: rows[0]?.epoch ?? '', lost }
+  }
+
+  /**
+   * Begins a new history in place of one that has lost rows, and records the loss.
+   * @returns the new epoch; null when another node has begun one already
+   */
+  async renewLost(db: Queryable, from: string, lost: readonly LostRow[]): Promise<string | null> {
+    const epoch = randomUUID()
+    return db.transaction().execute(async (tx) => {
+      const renewed = await tx
+        .updateTable('database_identity')
+        .set({ epoch })
+        .where('epoch', '=', from)
+        .executeTakeFirst()
+      if (renewed.numUpdatedRows === 0n) return null
+      await tx
+        .insertInto('lost_histories')
+        .values(
+          lost.slice(0, maxRecorded).map((row) =>
+            snakeCase(lostHistoriesTable, {
+              epoch: from,
+              appId: row.appId,
+              position: row.position,
+              time: row.time,
+              head: row.head,
+              timeNow: row.timeNow,
+            }),
+          ),
+        )
+        .execute()
+      return epoch
+    })
+  }
+
+  /** Forgets the losses that were recorded. */
+  async acknowledgeLosses(tx: StatementTx): Promise<void> {
+    await tx.deleteFrom('lost_histories').execute()
   }
 }

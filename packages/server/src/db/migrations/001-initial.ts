@@ -129,6 +129,14 @@ const rowTables = {
     epoch text not null,
     files_folder text,
     files_node text`,
+  lost_histories: `
+    epoch text not null,
+    app_id text not null,
+    position bigint not null,
+    time bigint not null,
+    head bigint not null,
+    time_now bigint,
+    primary key (epoch, app_id)`,
   identity_issuers: `
     app_id text not null,
     issuer text not null,

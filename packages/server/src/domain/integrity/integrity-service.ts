@@ -31,6 +31,8 @@ export class IntegrityService {
     private readonly options: {
       readonly database: Database
       readonly store: IntegrityStore
+      /** Forgets the lost histories that were recorded. */
+      readonly acknowledgeLosses: () => Promise<void>
       readonly secrets: Pick<SecretService, 'check'>
       readonly expiry: Pick<CertificateExpiry, 'check'>
       readonly files: Pick<FileCheck, 'checkReferences' | 'checkStore'>
@@ -39,8 +41,10 @@ export class IntegrityService {
     },
   ) {}
 
-  async check(): Promise<IntegrityReport> {
-    const { database, store, secrets, expiry, files, nodeNotices } = this.options
+  /** @param acknowledgesLosses forgets first the lost histories that earlier checks have reported */
+  async check({ acknowledgesLosses = false } = {}): Promise<IntegrityReport> {
+    const { database, store, acknowledgeLosses, secrets, expiry, files, nodeNotices } = this.options
+    if (acknowledgesLosses) await acknowledgeLosses()
     let checked = 0
     let isTruncated = false
     const faults: IntegrityFault[] = []

@@ -5,6 +5,7 @@ import { broadcastChecks } from './broadcast-checks.js'
 import { changeChecks } from './change-checks.js'
 import { fileChecks } from './file-checks.js'
 import { groupChecks } from './group-checks.js'
+import { historyChecks } from './history-checks.js'
 import { type FaultRow, type IntegrityCheck, log, sameConversation } from './integrity-check.js'
 import { outboxChecks } from './outbox-checks.js'
 import { outboxLogChecks } from './outbox-log-checks.js'
@@ -153,6 +154,7 @@ export const integrityChecks: readonly IntegrityCheck[] = [
   ...outboxChecks,
   ...outboxLogChecks,
   ...webhookChecks,
+  ...historyChecks,
   ...fileChecks,
 ]
 

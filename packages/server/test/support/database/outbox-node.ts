@@ -157,6 +157,7 @@ export class OutboxNode implements AsyncDisposable {
       consumers,
       observer: {
         lagging: () => {},
+        reached: () => {},
         missed: () => {},
         failed: (_consumer, _appId, error) => this.failures.push(error),
       },

@@ -332,6 +332,9 @@ function table(cast: IntegrityCast): Readonly<Record<string, Rows>> {
       [cast.endpoint, 'update webhook_endpoints set position = position + 1000000'],
     ],
     webhook_disabled: [[cast.endpoint, "update webhook_endpoints set state_reason = 'failing'"]],
+    lost_history: [
+      ['earlier', "insert into lost_histories values ('earlier', 'test', 120, 0, 100, null)"],
+    ],
     webhook_event_owner: [
       [
         nobody,

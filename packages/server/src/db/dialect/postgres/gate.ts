@@ -25,6 +25,12 @@ export class ConnectionGate {
     this.#guard = guard
   }
 
+  /** @throws ConnectionError when no connection may be used */
+  requireOpen(): void {
+    const refusal = this.#guard?.refusal
+    if (refusal) throw new ConnectionError(refusal)
+  }
+
   lost(): void {
     this.#guard?.lost()
   }

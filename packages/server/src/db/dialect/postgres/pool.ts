@@ -104,6 +104,7 @@ export class LazyPool implements ClientSource {
    * that are open.
    */
   async acquire(): Promise<pg.PoolClient> {
+    this.options.gate?.requireOpen()
     const pool = await this.open()
     for (;;) {
       try {
