@@ -3,7 +3,8 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Bus } from './bus.js'
 import { type Carrier, maxTextBytes } from './carrier.js'
 import { MemoryBus } from './memory-bus.js'
-import { type BusLoss, SharedBus } from './shared-bus.js'
+import type { BusLoss } from './outgoing.js'
+import { SharedBus } from './shared-bus.js'
 
 const times = { gatherMs: 1, probeMs: 20, silentMs: 200, firstPauseMs: 1, maxPauseMs: 5 }
 
@@ -43,24 +44,28 @@ class TestCarrier implements Carrier {
 interface Node {
   readonly bus: Bus
   readonly losses: BusLoss[]
+  /** The topics of listeners that failed. */
+  readonly failures: string[]
 }
 
 async function nodesOn(carrier: Carrier, count: number): Promise<Node[]> {
   const nodes = Array.from({ length: count }, () => {
     const losses: BusLoss[] = []
+    const failures: string[] = []
     const bus = new SharedBus({
       carrier,
       times,
+      listenerFailed: (topic) => failures.push(topic),
       observer: {
         sent() {},
         received() {},
         lost: (reason) => losses.push(reason),
-        reconnected() {},
-        failed() {},
+        connected() {},
+        disconnected() {},
       },
     })
     onTestFinished(() => bus.stop())
-    return { bus, losses }
+    return { bus, losses, failures }
   })
   for (const { bus } of nodes) await bus.start()
   return nodes
@@ -142,9 +147,11 @@ describe('several nodes', () => {
       '{"from":"x","part":[0,5,3],"base64":"aa"}',
       '{"from":"x","part":[0,0,1000000000],"base64":"aa"}',
       '{"from":"x","part":[1,0,1],"base64":"%%%"}',
+      '{"from":"x","messages":[["event.transient",{"appId":"shop","receivers":{"userIds":[1]},"event":{"kind":"\\"","data":{}}}]]}',
+      '{"from":"x","messages":[["no.such_topic",{}]]}',
+      '{"from":"x","messages":[["__proto__",{}]]}',
     ]
     for (const text of nonsense) carrier.deliver(text)
-    carrier.deliver('{"from":"x","messages":[["no.such_topic",{}]]}')
     first.bus.publish('outbox.appended', { appId: 'shop' })
     await vi.waitFor(() => expect(heard).toEqual(['shop']))
     expect(second.losses).toEqual(nonsense.map(() => 'not_understood'))
@@ -162,6 +169,56 @@ describe('several nodes', () => {
     }
     expect(first.losses.length).toBeGreaterThan(500)
     expect(new Set(first.losses)).toEqual(new Set(['over_budget']))
+  })
+
+  it('typing gives way before messages that are not stored', async () => {
+    const [first] = (await nodesOn(new TestCarrier(), 1)) as [Node]
+    const publish = (kind: string, length: number) =>
+      first.bus.publish('event.transient', {
+        appId: 'shop',
+        receivers: { userIds: [1] },
+        event: { kind, data: { content: 'x'.repeat(length) } } as never,
+      })
+    publish('message.transient', 110_000)
+    publish('typing', 100)
+    expect(first.losses).toEqual(['over_budget'])
+    publish('message.transient', 50_000)
+    expect(first.losses).toEqual(['over_budget'])
+  })
+
+  it('exact user IDs and every character arrive', async () => {
+    const [first, second] = (await nodesOn(new TestCarrier(), 2)) as [Node, Node]
+    const heard: unknown[] = []
+    second.bus.subscribe('event.transient', (message) => heard.push(message))
+    const message = {
+      appId: 'shop',
+      receivers: { userIds: [2n ** 61n + 1n, 7] },
+      event: { kind: 'message.transient', data: { content: '"\0\u2028\ud800語' } } as never,
+    }
+    first.bus.publish('event.transient', message)
+    await vi.waitFor(() => expect(heard).toEqual([message]))
+  })
+
+  it('a listener that fails keeps a message neither from the others nor from its publisher', async () => {
+    const [first, second] = (await nodesOn(new TestCarrier(), 2)) as [Node, Node]
+    for (const { bus } of [first, second])
+      bus.subscribe('outbox.appended', () => {
+        throw new Error('fault')
+      })
+    const heard = [appsHeard(first.bus), appsHeard(second.bus)]
+    first.bus.publish('outbox.appended', { appId: 'shop' })
+    await vi.waitFor(() => expect(heard).toEqual([['shop'], ['shop']]))
+    expect([...first.failures, ...second.failures]).toEqual(['outbox.appended', 'outbox.appended'])
+  })
+
+  it('a connection on which nothing comes back does not count', async () => {
+    const carrier = new TestCarrier()
+    carrier.isMute = true
+    const [first] = (await nodesOn(carrier, 1)) as [Node]
+    await pause(30)
+    expect(first.bus.isConnected).toBe(false)
+    carrier.isMute = false
+    await vi.waitFor(() => expect(first.bus.isConnected).toBe(true))
   })
 
   it('a failure of the carrier is counted, and the next messages arrive', async () => {

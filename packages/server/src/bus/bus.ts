@@ -39,14 +39,17 @@ export type Topic = keyof BusMessages
 /**
  * Brings messages to every node, this one included. Between nodes it may lose, repeat and delay
  * every message, so code that depends on messages bounds how long a lost one matters. Nobody waits
- * for it: when `publish` returns, the listeners on the publishing node have been called, and a
- * failure shows in metrics only.
+ * for it.
  */
 export interface Bus {
+  /**
+   * Never throws: a failure shows in metrics and the log only. When it returns, the listeners on the
+   * publishing node have been called.
+   */
   publish<T extends Topic>(topic: T, message: BusMessages[T]): void
   /** @returns ends the subscription */
   subscribe<T extends Topic>(topic: T, listener: (message: BusMessages[T]) => void): () => void
-  /** False while messages of other nodes do not arrive. */
+  /** False while messages of other nodes do not arrive, before the start too. */
   readonly isConnected: boolean
   /** Calls the listener when messages arrive again; any of those before may be lost. */
   onReconnected(listener: () => void): void
@@ -54,3 +57,6 @@ export interface Bus {
   /** Sends what waits. */
   stop(): Promise<void>
 }
+
+/** Receives failures of listeners. */
+export type ListenerFailed = (topic: Topic, error: unknown) => void

@@ -1,13 +1,21 @@
-import type { Bus, BusMessages, Topic } from './bus.js'
+import type { Bus, BusMessages, ListenerFailed, Topic } from './bus.js'
 
 /** The bus of a single node. */
 export class MemoryBus implements Bus {
   readonly isConnected = true
   readonly #listeners = new Map<Topic, Set<(message: never) => void>>()
 
+  /** @param failed a listener that fails keeps the message from no other one */
+  constructor(private readonly failed: ListenerFailed = throwOutside) {}
+
   publish<T extends Topic>(topic: T, message: BusMessages[T]): void {
-    for (const listener of this.#listeners.get(topic) ?? [])
-      (listener as (message: BusMessages[T]) => void)(message)
+    for (const listener of this.#listeners.get(topic) ?? []) {
+      try {
+        ;(listener as (message: BusMessages[T]) => void)(message)
+      } catch (error) {
+        this.failed(topic, error)
+      }
+    }
   }
 
   subscribe<T extends Topic>(topic: T, listener: (message: BusMessages[T]) => void): () => void {
@@ -22,4 +30,10 @@ export class MemoryBus implements Bus {
   async start(): Promise<void> {}
 
   async stop(): Promise<void> {}
+}
+
+function throwOutside(_topic: Topic, error: unknown): void {
+  queueMicrotask(() => {
+    throw error
+  })
 }

@@ -1,55 +1,50 @@
 import { randomBytes } from 'node:crypto'
-import { stringifyJson } from '../lib/json.js'
-import type { Bus, BusMessages, Topic } from './bus.js'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Bus, BusMessages, ListenerFailed, Topic } from './bus.js'
 import type { Carrier, OpenCarrier } from './carrier.js'
 import { MemoryBus } from './memory-bus.js'
-import { FrameReader, FrameWriter, maxParts } from './text-frames.js'
-
-/** Why a message did not leave this node, or had no effect on it. */
-export type BusLoss =
-  /** There is no connection. */
-  | 'unconnected'
-  /** The database refused it, or did not answer. */
-  | 'failed'
-  /** Events that are not stored took more than their share of the traffic. */
-  | 'over_budget'
-  | 'too_long'
-  /** The database takes fewer than there are. */
-  | 'too_many'
-  /** Other nodes did not send it, or it makes no sense. */
-  | 'not_understood'
+import { type BusLoss, Outgoing } from './outgoing.js'
+import { toMessage } from './received-messages.js'
+import { FrameReader, FrameWriter } from './text-frames.js'
 
 export interface BusObserver {
-  sent(messages: number, bytes: number): void
-  received(messages: number): void
-  lost(reason: BusLoss, messages: number): void
-  reconnected(): void
-  /** The connection does not come up. */
-  failed(error: unknown): void
+  sent(topics: readonly Topic[], bytes: number): void
+  received(topic: Topic): void
+  lost(reason: BusLoss, topic: Topic | 'unknown'): void
+  connected(): void
+  /** The connection is lost or does not come up; told once until it does. */
+  disconnected(error: unknown): void
 }
 
 interface SharedBusOptions {
   readonly carrier: Carrier
   readonly observer: BusObserver
+  readonly listenerFailed?: ListenerFailed
   /** Default: as below. */
   readonly times?: Partial<typeof defaultTimes>
 }
 
 const defaultTimes = {
-  /** Messages wait so long for others. */
+  /** At least this time is between two statements; messages wait for it together. */
   gatherMs: 10,
   /** A message to itself shows that messages arrive. */
   probeMs: 5_000,
   silentMs: 10_000,
   firstPauseMs: 250,
   maxPauseMs: 5_000,
+  /** The time in which it sends what waits when it stops. */
+  stopMs: 1_000,
 }
-/** Bytes of a second above which events that are not stored are dropped. */
-const transientBytesPerSecond = 200_000
-/** Bytes of messages that wait. */
-const maxWaitingBytes = 4 * 1024 * 1024
-const maxMessageBytes = maxParts * 5_000
-const probe = '["bus.probe",{}]'
+/** Checks of its health in the time after which it takes the connection for lost. */
+const checksPerSilence = 10
+
+/** A connection, which counts once a message of this node has come back on it. */
+interface Connection {
+  readonly open: OpenCarrier
+  isProven: boolean
+  /** When a message of this node came last, as performance.now(). */
+  heardAt: number
+}
 
 /**
  * The bus of several nodes. A message reaches the listeners of this node at once, and leaves with
@@ -57,38 +52,39 @@ const probe = '["bus.probe",{}]'
  * is back everybody who listens looks for what was missed.
  */
 export class SharedBus implements Bus {
-  readonly #local = new MemoryBus()
+  readonly #local: MemoryBus
   readonly #name = randomBytes(9).toString('base64url')
   readonly #writer = new FrameWriter(this.#name)
   readonly #reader = new FrameReader()
+  readonly #outgoing = new Outgoing()
   readonly #times: typeof defaultTimes
   readonly #reconnected: (() => void)[] = []
-  /** Messages to be sent, as JSON. */
-  #waiting = new Set<string>()
-  #waitingBytes = 0
+  readonly #stopping = new AbortController()
+  #isStarted = false
+  #isLossTold = false
+  #connection: Connection | null = null
+  #connecting: Promise<void> | null = null
+  #sentAt = Number.NEGATIVE_INFINITY
   #gathering: NodeJS.Timeout | undefined
   #sending: Promise<void> | null = null
-  #open: OpenCarrier | null = null
-  #connecting: Promise<void> | null = null
   #health: NodeJS.Timeout | undefined
-  /** When a message of this node arrived last, as performance.now(). */
-  #heardAt = 0
-  /** The second of {@link #transientBytes}. */
-  #second = 0
-  #transientBytes = 0
-  #isStopped = false
 
   constructor(private readonly options: SharedBusOptions) {
     this.#times = { ...defaultTimes, ...options.times }
+    this.#local = new MemoryBus(options.listenerFailed)
   }
 
   get isConnected(): boolean {
-    return this.#open !== null
+    return this.#connection?.isProven ?? false
   }
 
   publish<T extends Topic>(topic: T, message: BusMessages[T]): void {
     this.#local.publish(topic, message)
-    this.#enqueue(topic, stringifyJson([topic, message]))
+    // A command publishes too, without a start.
+    if (!this.#isStarted) return
+    const loss = this.isConnected ? this.#outgoing.add(topic, message) : 'unconnected'
+    if (loss === null) this.#sendSoon()
+    else this.options.observer.lost(loss, topic)
   }
 
   subscribe<T extends Topic>(topic: T, listener: (message: BusMessages[T]) => void): () => void {
@@ -101,124 +97,133 @@ export class SharedBus implements Bus {
 
   /** A bus that cannot connect goes on trying. */
   async start(): Promise<void> {
-    await this.#connect().catch((error: unknown) => this.#reconnect(error))
-    this.#health = setInterval(() => this.#checkHealth(), this.#times.probeMs).unref()
+    this.#isStarted = true
+    await this.#connect().catch((error: unknown) => this.#lost(error))
+    const everyMs = this.#times.silentMs / checksPerSilence
+    this.#health = setInterval(() => this.#checkHealth(), everyMs).unref()
   }
 
   async stop(): Promise<void> {
-    this.#isStopped = true
+    this.#isStarted = false
+    this.#stopping.abort()
     clearInterval(this.#health)
     clearTimeout(this.#gathering)
-    await this.#connecting
+    const late = pause(this.#times.stopMs, undefined, { ref: false })
+    await Promise.race([this.#sendRest(), late])
+    this.#connection?.open.close()
+    this.#connection = null
+  }
+
+  async #sendRest(): Promise<void> {
     await this.#sending
     await this.#send()
-    this.#open?.close()
-    this.#open = null
   }
 
-  #enqueue(topic: Topic, text: string): void {
-    const bytes = Buffer.byteLength(text)
-    const loss = this.#obstacle(topic, bytes)
-    if (loss !== null) this.options.observer.lost(loss, 1)
-    else if (!this.#waiting.has(text)) this.#add(text, bytes)
-  }
-
-  /** @returns why a message cannot wait to be sent; null when it can */
-  #obstacle(topic: Topic, bytes: number): BusLoss | null {
-    if (this.#open === null) return 'unconnected'
-    if (bytes > maxMessageBytes) return 'too_long'
-    if (this.#waitingBytes + bytes > maxWaitingBytes) return 'too_many'
-    return topic === 'event.transient' && !this.#hasBudget(bytes) ? 'over_budget' : null
-  }
-
-  #add(text: string, bytes: number): void {
-    this.#waiting.add(text)
-    this.#waitingBytes += bytes
-    this.#gathering ??= setTimeout(() => void this.#flush(), this.#times.gatherMs).unref()
-  }
-
-  #hasBudget(bytes: number): boolean {
-    const second = Math.floor(performance.now() / 1_000)
-    if (second !== this.#second) this.#transientBytes = 0
-    this.#second = second
-    if (this.#transientBytes + bytes > transientBytesPerSecond) return false
-    this.#transientBytes += bytes
-    return true
-  }
-
-  /** Sends what waits. During a statement messages wait for its end, and leave together. */
-  async #flush(): Promise<void> {
-    await this.#sending
-    this.#gathering = undefined
-    this.#sending = this.#send().finally(() => {
-      this.#sending = null
-    })
-    await this.#sending
+  /** At once after a pause, else with everything that comes until then. */
+  #sendSoon(): void {
+    if (this.#gathering !== undefined || this.#sending !== null) return
+    const waitMs = this.#sentAt + this.#times.gatherMs - performance.now()
+    this.#gathering = setTimeout(() => {
+      this.#gathering = undefined
+      this.#sending = this.#send().finally(() => {
+        this.#sending = null
+        if (!this.#outgoing.isEmpty) this.#sendSoon()
+      })
+    }, waitMs).unref()
   }
 
   async #send(): Promise<void> {
     const { observer } = this.options
-    const messages = this.#waiting
-    const bytes = this.#waitingBytes
-    if (messages.size === 0) return
-    this.#waiting = new Set()
-    this.#waitingBytes = 0
-    if (this.#open === null) return observer.lost('unconnected', messages.size)
+    const messages = this.#outgoing.take()
+    const connection = this.#connection
+    if (messages.size === 0 || connection === null) return
+    const topics = [...messages.values()]
+    const texts = this.#writer.toTexts(messages.keys())
+    this.#sentAt = performance.now()
     try {
-      await this.#open.send(this.#writer.toTexts(messages))
-      observer.sent(messages.size, bytes)
+      await connection.open.send(texts)
+      observer.sent(
+        topics,
+        texts.reduce((bytes, text) => bytes + Buffer.byteLength(text), 0),
+      )
     } catch {
-      observer.lost('failed', messages.size)
+      for (const topic of topics) observer.lost('failed', topic)
     }
-  }
-
-  #receive(text: string): void {
-    const { observer } = this.options
-    try {
-      const { from, messages } = this.#reader.read(text)
-      if (from === this.#name) {
-        this.#heardAt = performance.now()
-        return
-      }
-      for (const [topic, message] of messages) this.#local.publish(topic as Topic, message as never)
-      observer.received(messages.length)
-    } catch {
-      observer.lost('not_understood', 1)
-    }
-  }
-
-  #checkHealth(): void {
-    if (this.#open === null) return
-    if (performance.now() - this.#heardAt > this.#times.silentMs)
-      this.#lost(this.#open, new Error('no message arrives'))
-    else this.#add(probe, probe.length)
   }
 
   async #connect(): Promise<void> {
-    const { carrier } = this.options
-    let open: OpenCarrier | null = null
+    let connection: Connection | null = null
     let isLost = false
-    open = await carrier.open({
-      received: (text) => this.#receive(text),
+    const open = await this.options.carrier.open({
+      received: (text) => {
+        if (connection !== null && connection === this.#connection) this.#receive(connection, text)
+      },
       lost: () => {
         isLost = true
-        if (open !== null) this.#lost(open, new Error('the connection has ended'))
+        if (connection !== null && connection === this.#connection)
+          this.#lost(new Error('the connection has ended'))
       },
     })
-    if (isLost || this.#isStopped) return open.close()
-    this.#heardAt = performance.now()
-    this.#open = open
+    if (isLost || !this.#isStarted) return open.close()
+    connection = { open, isProven: false, heardAt: performance.now() }
+    this.#connection = connection
+    await this.#probe(connection)
   }
 
-  #lost(connection: OpenCarrier, error: Error): void {
-    if (this.#open !== connection) return
-    this.#open = null
-    connection.close()
-    this.#reconnect(error)
+  /** Sends no message, which comes back to this node. */
+  #probe({ open }: Connection): Promise<void> {
+    this.#sentAt = performance.now()
+    return open.send([this.#writer.emptyText])
   }
 
-  #reconnect(error: unknown): void {
-    this.options.observer.failed(error)
+  #receive(connection: Connection, text: string): void {
+    try {
+      const { from, messages } = this.#reader.read(text)
+      // The listeners of this node were called when its message was published.
+      if (from === this.#name) this.#heard(connection)
+      else for (const entry of messages) this.#publishReceived(entry)
+    } catch {
+      this.options.observer.lost('not_understood', 'unknown')
+    }
+  }
+
+  #publishReceived(entry: unknown): void {
+    const { observer } = this.options
+    const received = toMessage(entry)
+    if (received === null) observer.lost('not_understood', 'unknown')
+    else {
+      observer.received(received.topic)
+      this.#local.publish<Topic>(received.topic, received.message)
+    }
+  }
+
+  #heard(connection: Connection): void {
+    connection.heardAt = performance.now()
+    if (connection.isProven) return
+    connection.isProven = true
+    this.#isLossTold = false
+    this.options.observer.connected()
+    for (const listener of this.#reconnected) listener()
+  }
+
+  #checkHealth(): void {
+    const connection = this.#connection
+    if (connection === null) return
+    const now = performance.now()
+    if (now - connection.heardAt > this.#times.silentMs)
+      this.#lost(new Error(`no message arrives for ${this.#times.silentMs} ms`))
+    else if (now - this.#sentAt >= this.#times.probeMs && this.#sending === null)
+      // After a failure nothing comes back.
+      void this.#probe(connection).catch(() => {})
+  }
+
+  #lost(error: unknown): void {
+    const { observer } = this.options
+    this.#connection?.open.close()
+    this.#connection = null
+    for (const topic of this.#outgoing.take().values()) observer.lost('unconnected', topic)
+    if (!this.#isLossTold) observer.disconnected(error)
+    this.#isLossTold = true
     this.#connecting ??= this.#connectAgain().finally(() => {
       this.#connecting = null
     })
@@ -226,21 +231,17 @@ export class SharedBus implements Bus {
 
   async #connectAgain(): Promise<void> {
     const { firstPauseMs, maxPauseMs } = this.#times
-    for (
-      let pauseMs = firstPauseMs;
-      !this.#isStopped;
-      pauseMs = Math.min(2 * pauseMs, maxPauseMs)
-    ) {
-      await new Promise((resolve) => setTimeout(resolve, pauseMs))
+    const { signal } = this.#stopping
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
+      await pause(pauseMs, undefined, { signal, ref: false }).catch(() => {})
+      if (signal.aborted) return
       try {
-        if (!this.#isStopped) await this.#connect()
+        await this.#connect()
+        if (this.#connection !== null) return
       } catch {
-        continue
+        this.#connection?.open.close()
+        this.#connection = null
       }
-      if (this.#open === null) continue
-      this.options.observer.reconnected()
-      for (const listener of this.#reconnected) listener()
-      return
     }
   }
 }

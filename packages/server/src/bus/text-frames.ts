@@ -1,8 +1,9 @@
+import { isJsonObject, parseJson } from '../lib/json.js'
 import { maxTextBytes } from './carrier.js'
 
 /** What one text of the carrier has: whole messages, or a part of one. */
 export type TextFrame =
-  | { readonly from: string; readonly messages: readonly (readonly [string, unknown])[] }
+  | { readonly from: string; readonly messages: readonly unknown[] }
   | {
       readonly from: string
       /** The number of its message among those of its node, its index, and the count of parts. */
@@ -19,7 +20,8 @@ const maxUnfinished = 1_000
 const maxUnfinishedBytes = 4 * 1024 * 1024
 const unfinishedMs = 2_000
 /** The parts that a message may have. */
-export const maxParts = 100
+const maxParts = 100
+export const maxMessageBytes = maxParts * partBytes
 
 /** Puts messages, as JSON, into as few texts as hold them. Longer ones are cut into parts. */
 export class FrameWriter {
@@ -27,13 +29,17 @@ export class FrameWriter {
 
   constructor(private readonly from: string) {}
 
+  /** A text without messages. */
+  get emptyText(): string {
+    return this.#textOf([])
+  }
+
   toTexts(messages: Iterable<string>): string[] {
     const texts: string[] = []
     let waiting: string[] = []
     let bytes = 0
     const flush = () => {
-      if (waiting.length > 0)
-        texts.push(`{"from":${JSON.stringify(this.from)},"messages":[${waiting.join(',')}]}`)
+      if (waiting.length > 0) texts.push(this.#textOf(waiting))
       waiting = []
       bytes = 0
     }
@@ -50,6 +56,10 @@ export class FrameWriter {
     return texts
   }
 
+  #textOf(messages: readonly string[]): string {
+    return `{"from":${JSON.stringify(this.from)},"messages":[${messages.join(',')}]}`
+  }
+
   #partsOf(message: string): string[] {
     const content = Buffer.from(message)
     const count = Math.ceil(content.length / partBytes)
@@ -60,6 +70,8 @@ export class FrameWriter {
     })
   }
 }
+
+type Part = Extract<TextFrame, { readonly base64: string }>
 
 interface Unfinished {
   readonly parts: (Buffer | undefined)[]
@@ -80,19 +92,16 @@ export class FrameReader {
    * @returns the messages that are complete with this text
    * @throws when the text is not from a node
    */
-  read(text: string): { readonly from: string; readonly messages: TextMessages } {
-    const frame = JSON.parse(text) as TextFrame
-    if (typeof frame?.from !== 'string') throw new Error('no sender')
-    if ('messages' in frame) return { from: frame.from, messages: frame.messages }
-    const message = this.#join(frame)
-    return { from: frame.from, messages: message === null ? [] : [message] }
+  read(text: string): { readonly from: string; readonly messages: readonly unknown[] } {
+    const frame = parseJson(text)
+    if (!isJsonObject(frame) || typeof frame.from !== 'string') throw new Error('no sender')
+    const { from, messages } = frame
+    if (Array.isArray(messages)) return { from, messages }
+    return { from, messages: this.#join(frame as Part) }
   }
 
-  #join({
-    from,
-    part: [number, index, count],
-    base64,
-  }: Extract<TextFrame, { readonly base64: string }>): TextMessages[number] | null {
+  /** @returns the message, once it is complete */
+  #join({ from, part: [number, index, count], base64 }: Part): readonly unknown[] {
     if (!(count <= maxParts && index < count)) throw new Error('not a part')
     const now = this.now()
     for (const [key, { since }] of this.#unfinished) {
@@ -108,15 +117,15 @@ export class FrameReader {
       since: now,
     }
     this.#unfinished.set(key, message)
-    if (message.parts[index] !== undefined || message.parts.length !== count) return null
+    if (message.parts[index] !== undefined || message.parts.length !== count) return []
     const content = Buffer.from(base64, 'base64')
     message.parts[index] = content
     message.missing--
     message.bytes += content.length
     this.#bytes += content.length
-    if (message.missing > 0) return null
+    if (message.missing > 0) return []
     this.#forget(key)
-    return JSON.parse(Buffer.concat(message.parts as Buffer[]).toString())
+    return [parseJson(Buffer.concat(message.parts as Buffer[]).toString())]
   }
 
   #forget(key: string): void {
@@ -124,5 +133,3 @@ export class FrameReader {
     this.#unfinished.delete(key)
   }
 }
-
-type TextMessages = readonly (readonly [string, unknown])[]

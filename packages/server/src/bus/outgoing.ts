@@ -1,0 +1,62 @@
+import { stringifyJson } from '../lib/json.js'
+import { TokenBucket } from '../lib/limits/token-bucket.js'
+import type { BusMessages, Topic } from './bus.js'
+import { maxMessageBytes } from './text-frames.js'
+
+/** Why a message did not leave this node, or had no effect on it. */
+export type BusLoss =
+  /** There is no connection. */
+  | 'unconnected'
+  /** The database refused it, or did not answer. */
+  | 'failed'
+  /** Events that are not stored took more than their share of the traffic. */
+  | 'over_budget'
+  | 'too_long'
+  /** The database takes fewer than there are. */
+  | 'too_many'
+  /** Other nodes did not send it, or it makes no sense. */
+  | 'not_understood'
+
+/** All messages of a node; only events that are not stored give way. */
+const bytesPerSecond = 200_000
+/** The part of the budget that events of a kind leave to more important ones; none by default. */
+const leftToOthers: Readonly<Record<string, number>> = { typing: 1 / 2 }
+const maxWaitingBytes = 4 * 1024 * 1024
+
+/** The messages that wait for the next statement. */
+export class Outgoing {
+  /** As JSON; equal ones leave once. */
+  #waiting = new Map<string, Topic>()
+  #bytes = 0
+  readonly #budget = new TokenBucket({ perSecond: bytesPerSecond, burst: bytesPerSecond })
+
+  get isEmpty(): boolean {
+    return this.#waiting.size === 0
+  }
+
+  /** @returns why the message does not leave; null when it does */
+  add<T extends Topic>(topic: T, message: BusMessages[T]): BusLoss | null {
+    const json = stringifyJson([topic, message])
+    if (this.#waiting.has(json)) return null
+    const bytes = Buffer.byteLength(json)
+    if (bytes > maxMessageBytes) return 'too_long'
+    if (this.#bytes + bytes > maxWaitingBytes) return 'too_many'
+    if (topic === 'event.transient') {
+      const { event } = message as BusMessages['event.transient']
+      const left = (leftToOthers[event.kind] ?? 0) * bytesPerSecond
+      if (this.#budget.waitMs(bytes + left) > 0) return 'over_budget'
+    }
+    this.#budget.charge(bytes)
+    this.#waiting.set(json, topic)
+    this.#bytes += bytes
+    return null
+  }
+
+  /** Takes everything that waits, with the topics. */
+  take(): ReadonlyMap<string, Topic> {
+    const waiting = this.#waiting
+    this.#waiting = new Map()
+    this.#bytes = 0
+    return waiting
+  }
+}
