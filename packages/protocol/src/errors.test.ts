@@ -116,6 +116,7 @@ const published = {
   token_not_found: 40005,
   node_not_found: 40006,
   node_lives: 40007,
+  other_nodes_live: 40008,
   malformed_request: 40010,
   origin_refused: 40300,
   path_not_found: 40400,

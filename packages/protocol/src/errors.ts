@@ -674,6 +674,12 @@ export const errorCatalogue = {
   token_not_found: entry(40005, 404, 'token does not exist', 'No Admin token has this ID.'),
   node_not_found: entry(40006, 404, 'node does not exist', 'No node of the service has this ID.'),
   node_lives: entry(40007, 409, 'node lives', 'Only a dead node can be removed; drain it first.'),
+  other_nodes_live: entry(
+    40008,
+    409,
+    'other nodes live',
+    'The key in a data folder can be changed only while no other node lives. Give all nodes the key in HERMOD_SECRET_KEY instead.',
+  ),
 
   origin_refused: entry(
     40300,

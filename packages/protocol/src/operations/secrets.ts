@@ -13,6 +13,7 @@ export const rotateSecretKey = operation({
     'With the key in the data folder a new one is made, unless a rotation has been begun already, which is then finished. With keys in the ' +
     'settings the new one is HERMOD_SECRET_KEY, the previous one HERMOD_SECRET_KEY_OLD. The previous key stays accepted. Safe to repeat.',
   data: SecretKeyRotation,
+  errors: ['other_nodes_live'],
 })
 
 /** Everything signed with the retired key is refused from then on. */

@@ -1,8 +1,9 @@
 /** What a start tells and refuses about its data folder, its lock and its key. */
-import { chmodSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { startServer, TempFolder, testBackends, waitFor } from '@hermod/testkit'
+import { type ServerProcess, startServer, TempFolder, testBackends, waitFor } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
+import { expectCode } from '../support/answer-codes.js'
 
 const key = (letter: string) => letter.repeat(48)
 
@@ -39,6 +40,23 @@ describe('a start', () => {
 describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
   'a second node',
   (backend) => {
+    it('with the key of the first one: keeps it from changing its key file while it lives', async () => {
+      await using database = await backend.createDatabase()
+      const databaseUrl = database.url as string
+      const tokens = { operatorToken: `hmo_${'b'.repeat(48)}`, adminToken: `hma_${'a'.repeat(48)}` }
+      await using first = await startServer({ ...tokens, databaseUrl })
+      const [HERMOD_SECRET_KEY] = readFileSync(join(first.dataDir, 'secret.key'), 'utf8').split(
+        '\n',
+      )
+      await using second = await startServer({ ...tokens, databaseUrl, env: { HERMOD_SECRET_KEY } })
+      const rotate = ({ api }: ServerProcess) =>
+        api.as(tokens.operatorToken).call('POST', '/operator/v1/secret/rotate')
+      await expectCode(rotate(first), 'other_nodes_live')
+      await expectCode(rotate(second), 'ok')
+      await second.stop()
+      await expectCode(rotate(first), 'ok')
+    })
+
     it('with another key is refused in a sentence, wherever the key is from', async () => {
       await using database = await backend.createDatabase()
       const databaseUrl = database.url as string

@@ -14,7 +14,7 @@ import type { Infrastructure } from '../infrastructure.js'
  * @param options.keyFile null: the keys come from the settings
  */
 export function createSecrets(
-  { database }: Infrastructure,
+  { database, node, stores }: Infrastructure,
   {
     columns,
     secretKeys,
@@ -27,6 +27,13 @@ export function createSecrets(
     readonly keyFile: KeyFile | null
   },
 ) {
+  const listOtherNodes = async () => {
+    if (database.dialect.name === 'sqlite') return []
+    const nodes = await stores.nodes.list()
+    return nodes
+      .filter(({ nodeId, state }) => nodeId !== node.id && state !== 'dead')
+      .map(({ nodeId }) => nodeId)
+  }
   const secretService = new SecretService({
     database,
     keys: secretKeys,
@@ -34,6 +41,7 @@ export function createSecrets(
     box: secretBox,
     keyChecks: new KeyCheckStore(),
     columns,
+    listOtherNodes,
   })
   return { services: { secretService } } satisfies Domain
 }

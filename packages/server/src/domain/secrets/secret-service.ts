@@ -1,3 +1,4 @@
+import { AppError } from '@hermod/protocol'
 import type { Database, Queryable } from '../../db/database.js'
 import { Mutex } from '../../lib/concurrency/mutex.js'
 import {
@@ -41,6 +42,8 @@ interface SecretServiceOptions {
   readonly keyFile: KeyFile | null
   readonly box: SecretBox
   readonly keyChecks: KeyCheckStore
+  /** Lists the IDs of the other nodes that live. */
+  readonly listOtherNodes: () => Promise<readonly string[]>
   /** All columns except the key check, which this service adds. */
   readonly columns: readonly SealedColumn[]
 }
@@ -103,10 +106,13 @@ export class SecretService {
    * Encrypts every secret with the current key. With a key file, it creates a new key first, or
    * completes a rotation that was begun. The previous key stays accepted until {@link retire}.
    * After a kill at any point, nothing is lost, and another call completes it.
+   * @throws AppError other_nodes_live with a key file, which they do not read
    */
   async rotate(): Promise<RotationReport> {
     return this.#rotating.run(async () => {
-      const { keys, keyFile } = this.#options
+      const { keys, keyFile, listOtherNodes } = this.#options
+      const others = keyFile === null ? [] : await listOtherNodes()
+      if (others.length > 0) throw new AppError('other_nodes_live', others.join(', '))
       if (keyFile !== null && keys.previous === null) {
         const next = keyFile.newKey()
         const previous = keys.current
