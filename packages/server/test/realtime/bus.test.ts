@@ -7,6 +7,7 @@ import {
   testBackends,
   waitFor,
 } from '@hermod/testkit'
+import { DatabaseProxy } from '@hermod/testkit/chaos'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { openSql, type Sql } from '../support/database/sql.js'
 import { sendText, textTo } from '../support/messaging/messaging.js'
@@ -24,17 +25,23 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
     let nodes: ServerProcess[] = []
     let first: ServerProcess
     let second: ServerProcess
+    /** Between the second node and its database. */
+    let network: DatabaseProxy
     let sql: Sql
     const clients: GatewayClient[] = []
 
     beforeAll(async () => {
       database = await backend.createDatabase()
+      network = await DatabaseProxy.start(() => new URL(database.url as string))
       const options = {
         ...tokens,
-        databaseUrl: database.url as string,
         env: { HERMOD_CHECK_ANSWERS: 'on', HERMOD_SECRET_KEY: secretKey },
       }
-      nodes = await Promise.all([startServer(options), startServer(options)])
+      nodes = await Promise.all(
+        [database.url as string, network.url].map((databaseUrl) =>
+          startServer({ ...options, databaseUrl }),
+        ),
+      )
       ;[first, second] = nodes as [ServerProcess, ServerProcess]
       sql = await openSql({ dataDir: '', databaseUrl: database.url })
     })
@@ -44,6 +51,7 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
     afterAll(async () => {
       await sql?.[Symbol.asyncDispose]()
       for (const node of nodes) await node[Symbol.asyncDispose]()
+      await network?.[Symbol.asyncDispose]()
       await database?.[Symbol.asyncDispose]()
     })
 
@@ -94,28 +102,26 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
       }
     })
 
-    it('when its connection is lost, messages come by looks into the database, and then at once again', async () => {
+    it('without its bus a node is ready, has messages of other nodes within about a second, and at once again with it', async () => {
       const pairOfUsers = await pair()
       const { user, friend, phone } = pairOfUsers
-      await sql.run(
-        `select pg_terminate_backend(pid) from pg_stat_activity
-          where application_name = 'hermod bus' and datname = current_database()`,
-      )
+      network.cutBus()
       await waitFor(async () => (await readiness(second)).degraded?.includes('bus'), {
         what: 'a bus that is told as degraded',
-        everyMs: 10,
         timeoutMs: 10_000,
       })
-      await sendText(user.api, friend.id, 'meanwhile')
-      await phone.next('message.stored')
-      await waitFor(async () => (await medianMs(pairOfUsers)) < polledMs / 2, {
-        what: 'messages at once',
-        timeoutMs: 20_000,
-      })
+      for (let count = 0; count < 3; count++) {
+        const startedAt = performance.now()
+        await sendText(user.api, friend.id, 'meanwhile')
+        await phone.next('message.stored')
+        expect(performance.now() - startedAt).toBeLessThan(4 * polledMs)
+      }
+      network.mend()
       await waitFor(async () => (await readiness(second)).degraded === undefined, {
         what: 'a bus that works',
-        timeoutMs: 10_000,
+        timeoutMs: 20_000,
       })
+      expect(await medianMs(pairOfUsers)).toBeLessThan(polledMs / 2)
     })
 
     it('goes on when a stranger sends nonsense', async () => {

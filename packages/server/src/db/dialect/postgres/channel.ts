@@ -70,9 +70,23 @@ export function notificationChannel(url: string) {
   }
 }
 
+/**
+ * A commit with a notification waits neither for the disk nor for a standby, since others wait for
+ * it. The server notices a node that is out of reach or halted: its connection would keep the queue
+ * of notifications from being emptied.
+ */
+const settings = [
+  'set synchronous_commit = off',
+  'set idle_session_timeout = 0',
+  'set tcp_user_timeout = 10000',
+  'set tcp_keepalives_idle = 5',
+  'set tcp_keepalives_interval = 2',
+  'set tcp_keepalives_count = 2',
+].join('; ')
+
 /** Prepares the connection. @returns the name of the channel of its schema */
 async function channelOf(client: pg.Client): Promise<string> {
-  await client.query('set synchronous_commit = off; set idle_session_timeout = 0')
+  await client.query(settings)
   const { rows } = await client.query<{ schema: string }>('select current_schema()::text as schema')
   const schema = createHash('sha256').update(rows[0]?.schema ?? '')
   return `hermod_${schema.digest('hex').slice(0, 16)}`
