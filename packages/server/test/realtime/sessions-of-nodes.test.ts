@@ -104,6 +104,52 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
       expect(presenceOf(viewer)).toEqual([])
     })
 
+    it('a push: reaches devices on every node, and counts as sent where it was written', async () => {
+      const users = await people()
+      const phones = [await open(first, users[0]), await open(second, users[1])]
+      for (const node of nodes)
+        for (const user of users)
+          await waitFor(() => isOnline(node, user), { what: 'both devices', timeoutMs: 3_000 })
+      const { data } = await second.api.admin().succeed('POST', '/push/notify', {
+        body: { audience: { user_id: users.map(({ id }) => id) }, message: { body: 'News' } },
+      })
+      for (const phone of phones) {
+        const { data: pushed } = await phone.next('push.notification')
+        expect(pushed).toMatchObject({ task_id: data.task_id, body: 'News' })
+      }
+      await waitFor(
+        async () => {
+          const { data: counts } = await first.api
+            .admin()
+            .succeed('POST', '/push/task/detail', { body: { list: [data.task_id] } })
+          return counts[0].core_sent === users.length
+        },
+        { what: 'the count of both', timeoutMs: 5_000 },
+      )
+    })
+
+    if (isFullRun)
+      it('a node that is killed: its users are offline after its lease, those who come back are not', async () => {
+        const third = await start()
+        const [user, friend] = await people()
+        const viewer = await open(first, friend)
+        const mover = await first.api.newSession()
+        await connect({ api: first.api.admin({ userId: mover.id }) }, friend)
+        const [leaving, moving] = [await open(third, user), await open(third, mover)]
+        for (const each of [user, mover])
+          await waitFor(() => isOnline(first, each), { what: 'both users', timeoutMs: 3_000 })
+        await viewer.succeed('presence.subscribe', { user_ids: [user.id, mover.id] })
+        const killedAt = performance.now()
+        third.signal('SIGKILL')
+        await Promise.all([leaving.closed(), moving.closed()])
+        const again = await open(second, mover)
+        const { data } = await viewer.next('presence', { timeoutMs: 30_000 })
+        expect(data.users).toEqual([{ user_id: user.id, online: false }])
+        expect(performance.now() - killedAt).toBeGreaterThan(10_000)
+        expect(await isOnline(second, user)).toBe(false)
+        expect([again.ended, presenceOf(viewer).length]).toEqual([null, 1])
+      })
+
     it('a user who comes and goes on another node: contacts see it, and the device is shown as connected', async () => {
       const [user, friend] = await people()
       const viewer = await open(first, friend)

@@ -9,7 +9,16 @@ import { SessionAnswers, type SessionQuestion } from '../../push/session-questio
 import type { SessionDirectory } from '../../sessions/directory.js'
 import type { SessionRegistry } from '../../sessions/registry.js'
 
-/** The channel to the connected devices of all nodes, which ask one another over the bus. */
+/** Within this time after the bus is back here, other nodes have it again too. */
+const settlingMs = 10_000
+/** Times that a question is asked while the bus comes back; each waits a second for the answer. */
+const mostAsked = 10
+
+/**
+ * The channel to the connected devices of all nodes, which ask one another over the bus. After an
+ * outage of the database nodes have the bus again at different times; until then a question is
+ * repeated, where that does no harm.
+ */
 export function createCoreChannel({
   bus,
   node,
@@ -35,9 +44,20 @@ export function createCoreChannel({
   })
   bus.subscribe('node.question', (message) => questions.asked(message))
   bus.subscribe('node.answer', (message) => questions.answered(message))
+  let reconnectedAt = Number.NEGATIVE_INFINITY
+  bus.onReconnected(() => {
+    reconnectedAt = performance.now()
+  })
+  const isSettling = () => !bus.isConnected || performance.now() < reconnectedAt + settlingMs
   return new SessionChannel({
     directory,
     answers,
-    ask: (nodeId, question) => questions.ask(nodeId, question),
+    async ask(nodeId, question) {
+      const isRepeatable = (question.about as SessionQuestion).ask !== 'deliver'
+      for (let asked = 1; ; asked++) {
+        const answer = await questions.ask(nodeId, question)
+        if (answer !== null || !isRepeatable || asked === mostAsked || !isSettling()) return answer
+      }
+    },
   })
 }
