@@ -2,6 +2,7 @@
 import { startServer, testBackends } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
 import { openSql } from '../support/database/sql.js'
+import { callHermod } from '../support/hermod-command.js'
 import { integrityFaults } from '../support/messaging/messaging.js'
 
 const tokens = { adminToken: `hma_${'a'.repeat(48)}`, operatorToken: `hmo_${'b'.repeat(48)}` }
@@ -44,6 +45,13 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
             detail: expect.stringMatching(pools),
           },
         ])
+      const settings = { HERMOD_DATA_DIR: second.dataDir, HERMOD_DATABASE_URL: database.url }
+      const { out } = await callHermod(['nodes'], settings)
+      expect(out).toMatch(differing)
+      expect(out).toMatch(pools)
+      const checked = await callHermod(['check'], settings)
+      expect(checked.code).toBe(1)
+      expect(checked.err).toContain('give all nodes the same settings')
       await second.stop()
       expect(await integrityFaults(first)).toEqual([])
     })
