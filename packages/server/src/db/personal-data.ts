@@ -588,6 +588,7 @@ export const personalData = {
   database_identity: {
     identity_id: move.none,
     epoch: move.none,
+    runs_with: move.none,
     files_folder: move.none,
     files_node: move.none,
   },

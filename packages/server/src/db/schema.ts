@@ -927,6 +927,8 @@ export interface DatabaseIdentityTable {
   /** 1 */
   identity_id: number
   epoch: string
+  /** The oldest schema whose build may use the database. */
+  runs_with: number
   /** The mark of the folder that has the files; null: none has yet, or they are in S3. */
   files_folder: string | null
   /** The node whose own that folder is; null: nodes share it. */

@@ -1,11 +1,17 @@
 /** Databases that the service refuses to use, each in a sentence with the remedy, and changes nothing in. */
-import { type Backend, type BackendDatabase, TempFolder, testBackends } from '@hermod/testkit'
+import {
+  type Backend,
+  type BackendDatabase,
+  TempFolder,
+  testBackends,
+  waitFor,
+} from '@hermod/testkit'
 import { afterAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../dist/config/config.js'
 import { migrateDatabase } from '../../dist/context/database/migration.js'
 import { createLog } from '../../dist/observability/log.js'
 import { migrateLater } from '../support/database/later-migration.js'
-import { type DataPlace, openSql } from '../support/database/sql.js'
+import { countOfWaiting, type DataPlace, openSql } from '../support/database/sql.js'
 import { TransactionPooler } from '../support/database/transaction-pooler.js'
 import { runHermod } from '../support/hermod-command.js'
 
@@ -62,6 +68,18 @@ for (const backend of testBackends()) {
       expect(await refusal(place)).toContain(
         'has the schema 2, and this build knows schemas up to 1; start the newer build again',
       )
+    })
+
+    it('of a newer build is used, and stays as it is, while its schema runs with this build', async () => {
+      const place = await emptyPlace(backend)
+      await migrate(place)
+      await migrateLater(place, 1)
+      const states = await migrate(place)
+      expect(states.map(({ state }) => state)).toEqual(['applied', 'applied'])
+      expect(states[1]?.name).toBe('002-made-up')
+      // A still later one ends it.
+      await run(place, 'update database_identity set runs_with = 2')
+      expect(await refusal(place)).toContain('has the schema 2')
     })
 
     it('is refused when another build before 0.1.0 has made it, and stays as it is', async () => {
@@ -175,6 +193,27 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       await run(place, 'create schema chat')
       await migrate(inSchema)
       await run(place, 'select 1 from chat.kysely_migration', 'select 1 from chat.messages')
+    })
+
+    it('is brought up to date while others use it: nobody waits longer than a second for the lock that it waits for', async () => {
+      const place = await emptyPlace(backend)
+      await migrate(place)
+      await using slow = await openSql(place)
+      await using reader = await openSql(place)
+      const read = 'select 1 from node_shares'
+      await slow.run('begin')
+      await slow.run(read)
+      await expect(migrateLater(place, 1, 0)).rejects.toThrow(
+        'other transactions have held its tables for a minute; nothing was changed',
+      )
+      const later = migrateLater(place, 1)
+      await waitFor(async () => (await reader.run(countOfWaiting))[0]?.count === 1, {
+        what: 'a migration that waits for its lock',
+        timeoutMs: 10_000,
+      })
+      await reader.run(read)
+      await slow.run('commit')
+      expect(await later).toEqual(['002-made-up'])
     })
 
     it('is refused when it only reads', async () => {

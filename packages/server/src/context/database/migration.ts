@@ -21,9 +21,9 @@ export async function migrateDatabase(
     await using database = await openDatabase(options)
     const applied = new Set(statusOnly ? [] : await migrate(database))
     const known = await listMigrations(database)
-    return known.map(({ name, executedAt }) => ({
+    return known.map(({ name, isApplied }) => ({
       name,
-      state: applied.has(name) ? 'appliedNow' : executedAt ? 'applied' : 'pending',
+      state: applied.has(name) ? 'appliedNow' : isApplied ? 'applied' : 'pending',
     }))
   } finally {
     lock?.release()

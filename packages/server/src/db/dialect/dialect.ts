@@ -187,6 +187,13 @@ export interface SqlDialect {
   readonly connectionLimit?: (
     db: QueryExecutorProvider,
   ) => Promise<{ readonly of: string; readonly connections: number }>
+  /** How migrations wait for locks, on a database where other nodes use the tables meanwhile. */
+  readonly migrationLocks?: {
+    /** Begins every migration: it fails when a lock is not given soon. */
+    readonly limit: string
+    /** A lock was not given in time. */
+    isRefused(error: unknown): boolean
+  }
   /** Ends every migration that makes tables or indexes. */
   readonly afterSchema?: (db: Kysely<never>) => Promise<void>
   bulk(statement: Bulk): BulkStatement

@@ -125,6 +125,11 @@ export function postgresDialect(options: PostgresOptions): SqlDialect {
     },
     connectionLimit,
     findNotice: (db) => connectionNotice(db, options.poolSize + extraConnections),
+    // A statement that waits for a table makes all later ones wait behind it.
+    migrationLocks: {
+      limit: `set local lock_timeout = '1s'`,
+      isRefused: (error) => sqlStateOf(error) === lockNotAvailable,
+    },
     bulk: (statement) => bulkStatement(statement, now),
     bulkAppend,
     isTaken: (error) => sqlStateOf(error) === uniqueViolation,

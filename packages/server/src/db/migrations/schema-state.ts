@@ -13,18 +13,29 @@ const initialName = /^001-initial/
  * @param known the names of all migrations of this build, in order
  */
 export async function schemaProblem(
-  { listTables }: SqlDialect,
+  dialect: SqlDialect,
   db: Queryable,
   known: readonly string[],
 ): Promise<string | null> {
-  const { rows } = await sql.raw<{ name: string }>(listTables).execute(db)
-  const tables = rows.map(({ name }) => name)
-  const applied = tables.includes('kysely_migration') ? await appliedMigrations(db) : []
+  const tables = await tablesOf(dialect, db)
+  const applied = await namesIn(tables, db)
   const others = tables.filter((name) => !name.startsWith('kysely_')).sort()
-  return applied.length === 0 ? foreignTables(others) : listProblem(applied, known)
+  if (applied.length === 0) return foreignTables(others)
+  return listProblem(applied, known) ?? (await newerProblem(db, applied, known))
 }
 
-async function appliedMigrations(db: Queryable): Promise<string[]> {
+/** Returns the names of the migrations that the database has, in order. */
+export async function appliedMigrations(dialect: SqlDialect, db: Queryable): Promise<string[]> {
+  return namesIn(await tablesOf(dialect, db), db)
+}
+
+async function tablesOf({ listTables }: SqlDialect, db: Queryable): Promise<string[]> {
+  const { rows } = await sql.raw<{ name: string }>(listTables).execute(db)
+  return rows.map(({ name }) => name)
+}
+
+async function namesIn(tables: readonly string[], db: Queryable): Promise<string[]> {
+  if (!tables.includes('kysely_migration')) return []
   const { rows } = await sql<{ name: string }>`select name from kysely_migration`.execute(db)
   return rows.map(({ name }) => name).sort()
 }
@@ -47,7 +58,21 @@ function listProblem(applied: readonly string[], known: readonly string[]): stri
       odd === undefined ? `it lacks ${missing}` : `it has ${odd} in place of ${missing}`
     return `has a damaged list of migrations (table kysely_migration): ${detail}; restore a backup`
   }
+  return null
+}
+
+/** @param applied begins with all known migrations, or is the beginning of them */
+async function newerProblem(
+  db: Queryable,
+  applied: readonly string[],
+  known: readonly string[],
+): Promise<string | null> {
   if (applied.length <= known.length) return null
+  const { runsWith } = await db
+    .selectFrom('database_identity')
+    .select('runs_with as runsWith')
+    .executeTakeFirstOrThrow()
+  if (runsWith <= schemaNumber(known)) return null
   return `has the schema ${schemaNumber(applied)}, and this build knows schemas up to ${schemaNumber(known)}; start the newer build again, or restore the backup from before the upgrade`
 }
 

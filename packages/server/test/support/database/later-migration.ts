@@ -8,25 +8,32 @@ import { type Migrations, migrate } from '../../../dist/db/migrations/migrate.js
 import type { DataPlace } from './sql.js'
 
 /** Adds a column. */
-export const laterMigrations: Migrations = {
+const laterMigrations = (runsWith: number): Migrations => ({
   '002-made-up': {
+    runsWith,
     async up(db) {
       await sql
         .raw("alter table node_shares add column note text not null default 'none'")
         .execute(db)
     },
   },
-}
+})
 
 /**
  * Brings the schema to its second version, as a later build does.
+ * @param runsWith the oldest schema whose build may still run
+ * @param patienceMs the time for which it tries again to get its locks
  * @returns the names of the migrations that this call ran
  */
-export async function migrateLater({ dataDir, databaseUrl: url }: DataPlace): Promise<string[]> {
+export async function migrateLater(
+  { dataDir, databaseUrl: url }: DataPlace,
+  runsWith = 2,
+  patienceMs?: number,
+): Promise<string[]> {
   await using database = new Database(
     url === undefined
       ? sqliteDialect(join(dataDir, 'hermod.db'))
       : postgresDialect({ url, poolSize: 2, onError: () => {} }),
   )
-  return await migrate(database, laterMigrations)
+  return await migrate(database, laterMigrations(runsWith), patienceMs)
 }
