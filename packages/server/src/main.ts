@@ -50,6 +50,7 @@ async function serve(loaded: LoadedConfig): Promise<void> {
   log.info({ url: server.url, version, storage: loaded.config.storage.kind }, 'listening')
   const isStopped = await Promise.race([
     stopSignal((signal) => log.info({ signal }, 'stopping')).then(() => true),
+    server.drained.then(() => true),
     server.historyEnded.then(() => false),
   ])
   if (!isStopped) return endHistory(server, log)

@@ -28,3 +28,19 @@ export const removeNode = operation({
   data: done,
   errors: ['node_not_found', 'node_lives'],
 })
+
+/**
+ * The node hears of it with its next heartbeat. `/readyz` answers 503 from then on, its share of the
+ * background work goes to other nodes, and after a pause for balancers its sessions are closed a few
+ * at a time. At last the process ends with exit code 0.
+ */
+export const drainNode = operation({
+  ...operatorOperation,
+  id: 'operator.node.drain',
+  methods: post,
+  path: '/operator/v1/node/drain',
+  summary: 'Lets a node finish its work and end.',
+  body: whichNode,
+  data: done,
+  errors: ['node_not_found'],
+})

@@ -91,6 +91,7 @@ const reasons: Readonly<Record<string, string>> = {
   'operator.identity.rename': operatorOnly,
   'operator.identity.set': operatorOnly,
   'operator.identity.test': read,
+  'operator.node.drain': operatorOnly,
   'operator.node.list': read,
   'operator.node.remove': operatorOnly,
   'operator.push.certificate.check': read,

@@ -1,4 +1,4 @@
-import { listNodes, type OperatorNode, removeNode } from '@hermod/protocol'
+import { drainNode, listNodes, type OperatorNode, removeNode } from '@hermod/protocol'
 import type { Command } from 'commander'
 import type { CommandContext } from './runtime/command.js'
 import { argument, operationCommand } from './runtime/fields.js'
@@ -9,7 +9,9 @@ const whichNode = { node_id: argument('<node_id>', 'the node, as hermod nodes sh
 export function addNodeCommands(program: Command, context: CommandContext): void {
   const nodes = program
     .command('nodes')
-    .description('Lists the nodes of a service on PostgreSQL, and removes dead ones.')
+    .description(
+      'Lists the nodes of a service on PostgreSQL, lets them end, and removes dead ones.',
+    )
 
   operationCommand(nodes, context, {
     name: 'list',
@@ -25,6 +27,14 @@ export function addNodeCommands(program: Command, context: CommandContext): void
         ),
         ...found.notices,
       ].join('\n\n'),
+  })
+  operationCommand(nodes, context, {
+    name: 'drain',
+    description: 'Lets a node finish its work, move its sessions to other nodes, and end.',
+    operation: drainNode,
+    fields: whichNode,
+    text: (_, { node_id }) =>
+      `The node ${node_id} finishes its work and ends; hermod nodes shows it until then.`,
   })
   operationCommand(nodes, context, {
     name: 'remove',

@@ -42,6 +42,7 @@ describe('loadConfig', () => {
         corsOrigins: '*',
         statusMode: 'envelope',
         shutdownTimeoutMs: 20_000,
+        drainMs: 10_000,
         keepAliveMs: 72_000,
         bounds: {
           connections: 20_000,

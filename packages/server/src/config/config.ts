@@ -50,6 +50,8 @@ export interface ServerConfig {
     /** `mirror`: failures carry their HTTP class (rule A1). */
     readonly statusMode: OptionValues['httpStatus']
     readonly shutdownTimeoutMs: number
+    /** The time for balancers to notice that the node is drained. */
+    readonly drainMs: number
     readonly keepAliveMs: number
     readonly bounds: HttpBounds
   }
@@ -237,6 +239,7 @@ function serverConfig(values: OptionValues, path: string | undefined): ServerCon
       corsOrigins: values.corsOrigins,
       statusMode: values.httpStatus,
       shutdownTimeoutMs: values.shutdownSeconds * 1000,
+      drainMs: values.drainSeconds * 1000,
       keepAliveMs: values.keepAliveSeconds * 1000,
       bounds: {
         connections: values.connections,

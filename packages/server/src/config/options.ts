@@ -219,6 +219,14 @@ export const options = {
     default: 20,
     text: 'How long accepted requests may take to finish after SIGTERM.',
   }),
+  drainSeconds: integerOption({
+    name: 'HERMOD_DRAIN_SECONDS',
+    unit: 'seconds',
+    min: 0,
+    max: 3600,
+    default: 10,
+    text: 'How long a node after hermod nodes drain still takes new calls and connections while /readyz answers 503, so that balancers notice.',
+  }),
   keepAliveSeconds: integerOption({
     name: 'HERMOD_KEEP_ALIVE_SECONDS',
     unit: 'seconds',

@@ -69,6 +69,9 @@ export interface GatewayBounds {
   readonly waitingBytes: number
 }
 
+/** The connections of a node that leaves are closed in so many turns, at most 1 % of them in a second. */
+const leavingTurns = 1_000
+const leavingTurnMs = 100
 /** Connections that are closed in one turn of the event loop. */
 const closedPerTurn = 200
 
@@ -283,6 +286,21 @@ export class Gateway implements ConnectionHost {
     this.#throttled.delete(connection)
     this.unread.delete(connection)
     this.observer.closed(code)
+  }
+
+  /**
+   * Takes no more connections and closes those that are open a few at a time, while the node still
+   * serves: each client comes back to another node at once, and in a second only some do.
+   */
+  async leave(): Promise<void> {
+    this.#isStopping = true
+    const perTurn = Math.max(1, Math.ceil(this.#connections.size / leavingTurns))
+    while (this.#connections.size > 0) {
+      const open = [...this.#connections].filter(({ state }) => state !== 'closing')
+      for (const connection of open.slice(0, perTurn))
+        connection.close('shutdown', 'shutdown', Math.round(Math.random() * leavingTurnMs))
+      await pause(leavingTurnMs)
+    }
   }
 
   /**

@@ -105,6 +105,13 @@ export class JobWorker {
     if (this.#timer) this.#runners.get(kind)?.wake()
   }
 
+  /** Takes no more jobs, and waits for those that run. */
+  async finish(): Promise<void> {
+    clearInterval(this.#timer)
+    this.#timer = undefined
+    await Promise.all([...this.#runners.values()].map((runner) => runner.finish()))
+  }
+
   /** Waits until no job is due that this node could run. */
   async idle(): Promise<void> {
     await Promise.all([...this.#runners.values()].map((runner) => runner.idle()))
@@ -124,6 +131,7 @@ class JobKindRunner {
   readonly #runs = new Set<Promise<void>>()
   #looking: Promise<void> | undefined
   #isWoken = false
+  #isFinishing = false
 
   constructor(
     private readonly handler: JobHandler,
@@ -153,7 +161,14 @@ class JobKindRunner {
     await Promise.all(this.#runs)
   }
 
+  async finish(): Promise<void> {
+    this.#isFinishing = true
+    await this.#looking
+    await Promise.all(this.#runs)
+  }
+
   get #hasRoom(): boolean {
+    if (this.#isFinishing) return false
     return !this.#stopping.signal.aborted && this.#runs.size < this.handler.concurrency
   }
 

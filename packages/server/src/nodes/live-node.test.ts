@@ -171,5 +171,9 @@ describe('LiveNode', () => {
     if (row) row.drain = true
     await pass(5)
     expect(node.isDraining).toBe(true)
+    await node.draining
+    row = null
+    await pass(5)
+    expect([node.lease, node.isDraining], 'under its next lease too').toEqual([2, true])
   })
 })

@@ -52,6 +52,10 @@ const degradedDifferenceMs = 5_000
 export class LiveNode implements RunningNode {
   readonly #listeners = new Set<() => void>()
   readonly figures = new NodeFigures()
+  #tellDraining = () => {}
+  readonly draining = new Promise<void>((resolve) => {
+    this.#tellDraining = resolve
+  })
   readonly #now: () => number
   #id: string
   #lease = 0
@@ -162,12 +166,17 @@ export class LiveNode implements RunningNode {
     this.#steadySince = Math.min(this.#steadySince, endedAt)
     this.#renewedAt = startedAt
     this.#dueAt = startedAt + heartbeatMs - tickMs / 2
-    this.#isDraining = heartbeat.isDraining
+    if (heartbeat.isDraining) this.#drain()
     if (endedAt - startedAt < toldDifferenceMs)
       this.#compareClocks((clockAt + this.options.clock.now()) / 2 - heartbeat.now)
     const others = await store.listFigures(this.#own)
     this.#nodes = others.length + 1
     this.figures.received(others)
+  }
+
+  #drain(): void {
+    this.#isDraining = true
+    this.#tellDraining()
   }
 
   #compareClocks(aheadMs: number): void {
@@ -198,9 +207,8 @@ export class LiveNode implements RunningNode {
 
   async #take(): Promise<void> {
     const startedAt = this.#now()
-    this.#lease = await this.options.store.take(this.#id, this.options.facts)
+    this.#lease = await this.options.store.take(this.#id, this.options.facts, this.#isDraining)
     this.#renewedAt = startedAt
     this.#dueAt = startedAt + heartbeatMs - tickMs / 2
-    this.#isDraining = false
   }
 }

@@ -23,6 +23,8 @@ export interface StoredNode {
 export interface NodeRows {
   /** Lists all nodes by the time of their start. */
   list(): Promise<readonly StoredNode[]>
+  /** Tells a live node to finish its work and to leave. @returns false when it does not live */
+  drain(nodeId: string): Promise<boolean>
   /** Removes a dead node. */
   remove(nodeId: string): Promise<'removed' | 'lives' | 'absent'>
 }

@@ -40,11 +40,13 @@ export class NodeStore implements NodeRows {
 
   /**
    * Gives the node a lease with a new number, in place of an earlier one of the same node.
+   * @param isDraining it was told to leave under its last lease
    * @returns the number
    */
   async take(
     nodeId: string,
     { version, schema, host, pool, settings }: NodeFacts,
+    isDraining = false,
   ): Promise<number> {
     const now = this.#now()
     for (;;) {
@@ -53,12 +55,12 @@ export class NodeStore implements NodeRows {
         await sql`delete from nodes where ended_at < ${now} - ${keptMs}`.execute(tx)
         // A number beyond every earlier one, also beyond those of removed nodes.
         const { rows } = await sql<NodeLease>`
-          insert into nodes (node_id, lease, started_at, heartbeat_at, version, schema, host, pool, figures, settings)
-          values (${nodeId}, (select greatest(coalesce(max(lease), 0) + 1, ${now}) from nodes), ${now}, ${now},
+          insert into nodes (node_id, lease, started_at, heartbeat_at, drain, version, schema, host, pool, figures, settings)
+          values (${nodeId}, (select greatest(coalesce(max(lease), 0) + 1, ${now}) from nodes), ${now}, ${now}, ${isDraining ? 1 : 0},
             ${version}, ${schema}, ${host}, ${pool}, '{}', ${JSON.stringify(settings)})
           on conflict (node_id) do update set lease = excluded.lease, started_at = excluded.started_at,
             heartbeat_at = excluded.heartbeat_at, ended_at = null, version = excluded.version,
-            schema = excluded.schema, drain = 0, host = excluded.host, pool = excluded.pool,
+            schema = excluded.schema, drain = excluded.drain, host = excluded.host, pool = excluded.pool,
             figures = excluded.figures, settings = excluded.settings
           returning lease`.execute(tx)
         lease = Number(rows[0]?.lease)
@@ -155,6 +157,18 @@ export class NodeStore implements NodeRows {
       state: isDead ? 'dead' : drain === 1 ? 'draining' : 'live',
       figures: JSON.parse(figures),
     }))
+  }
+
+  async drain(nodeId: string): Promise<boolean> {
+    const { numUpdatedRows } = await this.database.statement((tx) =>
+      tx
+        .updateTable('nodes')
+        .set({ drain: 1 })
+        .where('node_id', '=', nodeId)
+        .where('ended_at', 'is', null)
+        .executeTakeFirst(),
+    )
+    return numUpdatedRows > 0n
   }
 
   async remove(nodeId: string): Promise<'removed' | 'lives' | 'absent'> {

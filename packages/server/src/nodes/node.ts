@@ -23,6 +23,8 @@ export interface ThisNode {
 
 /** A node with its life. */
 export interface RunningNode extends ThisNode {
+  /** Resolves when the node is told to finish its work and to leave. */
+  readonly draining: Promise<void>
   /** Takes the first lease. */
   start(): Promise<void>
   /** Leaves: the other nodes need not wait for the end of the lease. */
@@ -36,6 +38,7 @@ export function soleNode(id: string): RunningNode {
     lease: 1,
     isLive: true,
     isDraining: false,
+    draining: new Promise(() => {}),
     degraded: [],
     figures: new NodeFigures(),
     onNewLease: () => () => {},

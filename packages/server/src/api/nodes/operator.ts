@@ -1,4 +1,4 @@
-import { listNodes, removeNode } from '@hermod/protocol'
+import { drainNode, listNodes, removeNode } from '@hermod/protocol'
 import type { NodeDetails, NodeService } from '../../domain/nodes/node-service.js'
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 
@@ -8,6 +8,7 @@ export function nodeHandlers({ nodes }: { readonly nodes: NodeService }): Handle
       const found = await nodes.list()
       return data({ nodes: found.nodes.map(toNode), notices: [...found.notices] })
     }),
+    handle(drainNode, ({ node_id }) => whenDone(nodes.drain(node_id))),
     handle(removeNode, ({ node_id }) => whenDone(nodes.remove(node_id))),
   ]
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { scopesOf } from '@hermod/protocol'
 import type { LoadedConfig } from '../../config/config.js'
 import type { FirstApp } from '../../domain/apps/app-service.js'
@@ -22,6 +23,8 @@ export interface RunningServer {
    * it is to be stopped and started again.
    */
   readonly historyEnded: Promise<void>
+  /** Resolves when the node was drained: its callers are elsewhere, and it is to be stopped. */
+  readonly drained: Promise<void>
   /** Refuses new work, finishes accepted work, and stops. */
   stop(): Promise<void>
 }
@@ -80,9 +83,11 @@ export function startService(
       probe: () => stores.shares.probe(node.id),
     })
     let isStarted = false
-    const notReadyReason = async () =>
-      isStarted ? readiness.notReadyReason() : 'the service is starting'
-    const { url } = parts.add(
+    const notReadyReason = async () => {
+      if (!isStarted) return 'the service is starting'
+      return node.isDraining ? 'draining' : readiness.notReadyReason()
+    }
+    const transports = parts.add(
       await startTransports(context, {
         ...{ config, log, notReadyReason, routes },
         degraded: () => [...node.degraded, ...(bus.isConnected ? [] : ['bus'])],
@@ -96,7 +101,14 @@ export function startService(
     const first = await prepareApps(context, { config, secrets })
     isStarted = true
     const historyEnded = context.epoch.ended
-    return { url, executor, first, historyEnded, stop: () => parts.stop() }
+    const drained = node.draining.then(async () => {
+      log.info('this node is drained: it finishes its work and ends')
+      const grace = sleep(config.http.drainMs, undefined, { ref: false })
+      await Promise.all([grace, workers.finishJobs()])
+      await transports.leave()
+    })
+    const { url } = transports
+    return { url, executor, first, historyEnded, drained, stop: () => parts.stop() }
   })
 }
 

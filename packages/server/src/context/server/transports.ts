@@ -27,6 +27,8 @@ import type { Context } from '../context.js'
 interface Transports {
   /** The URL of the operations. */
   readonly url: string
+  /** Closes WebSockets a few at a time, and takes no more; calls go on. */
+  leave(): Promise<void>
   /** Refuses new work, finishes accepted work, and closes. */
   stop(): Promise<void>
 }
@@ -178,7 +180,7 @@ export function startTransports(
       await each.stop()
     })
     parts.add(executor, () => executor.drain())
-    return { url, stop: () => parts.stop() }
+    return { url, leave: () => gateway.leave(), stop: () => parts.stop() }
   })
 }
 

@@ -33,6 +33,8 @@ interface WorkersOptions {
 /** The background work of the service: outbox relay, jobs and maintenance tasks. */
 export interface Workers {
   start(): Promise<void>
+  /** Takes no more jobs, and waits for those that run. */
+  finishJobs(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -112,6 +114,7 @@ export function createWorkers({
         await follower.start()
       }
     },
+    finishJobs: () => jobs.finish(),
     stop: () => parts.stop(),
   }
 }

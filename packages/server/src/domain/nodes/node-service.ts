@@ -39,6 +39,12 @@ export class NodeService {
     }
   }
 
+  /** Tells a node to finish its work and to leave. @throws AppError node_not_found */
+  async drain(nodeId: string): Promise<void> {
+    const isTold = (await this.options.store?.drain(nodeId)) ?? false
+    if (!isTold) throw new AppError('node_not_found', 'no live node has this ID')
+  }
+
   /** @throws AppError node_not_found, node_lives */
   async remove(nodeId: string): Promise<void> {
     const outcome = (await this.options.store?.remove(nodeId)) ?? 'absent'

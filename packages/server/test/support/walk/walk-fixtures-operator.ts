@@ -95,7 +95,9 @@ export const operatorFixtures: readonly Fixture[] = [
   ),
   fixture(api.checkIntegrity),
   fixture(api.listNodes),
-  fixture(api.removeNode, { node_id: 'none' }, { error: 'node_not_found' }),
+  ...[api.drainNode, api.removeNode].map((operation) =>
+    fixture(operation, { node_id: 'none' }, { error: 'node_not_found' }),
+  ),
   fixture(api.rotateSecretKey),
   fixture(api.retireSecretKey),
   fixture(api.createWebhook, async (context) => {
