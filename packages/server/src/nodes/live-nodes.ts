@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { databaseNow } from '../db/database-now.js'
 import type { Database } from '../db/database.js'
 import { sql } from '../db/kysely.js'
@@ -12,7 +13,13 @@ export interface ListedNode {
   readonly pool: number
   /** The settings that all nodes must have alike, by name. */
   readonly settings: Readonly<Record<string, string>>
+  /** By the clock of the database. */
+  readonly heartbeatAt: number
 }
+
+/** Longer than two heartbeats take. */
+const silentMs = 12_000
+const lookEachMs = 500
 
 /**
  * Lists the nodes with a lease and a heartbeat of the last minute in the order of their leases, for
@@ -23,8 +30,31 @@ export async function listLiveNodes(database: Database): Promise<readonly Listed
   const now = databaseNow(database.dialect, systemClock)
   const { rows } = await database.read((db) =>
     sql<Omit<ListedNode, 'settings'> & { readonly settings: string }>`
-      select node_id as id, host, pool, settings from nodes
+      select node_id as id, host, pool, settings, heartbeat_at as "heartbeatAt" from nodes
       where ended_at is null and heartbeat_at > ${now()} - 60000 order by lease`.execute(db),
   )
-  return rows.map((row) => ({ ...row, pool: Number(row.pool), settings: JSON.parse(row.settings) }))
+  return rows.map((row) => ({
+    ...row,
+    pool: Number(row.pool),
+    settings: JSON.parse(row.settings),
+    heartbeatAt: Number(row.heartbeatAt),
+  }))
+}
+
+/**
+ * Waits for a heartbeat of one of some nodes. @returns false when all have left, or give none for
+ * longer than two heartbeats take, as killed ones
+ */
+export async function giveHeartbeats(database: Database, ids: readonly string[]): Promise<boolean> {
+  const heartbeats = async () =>
+    new Map((await listLiveNodes(database)).map(({ id, heartbeatAt }) => [id, heartbeatAt]))
+  const before = await heartbeats()
+  for (const endsAt = performance.now() + silentMs; performance.now() < endsAt; ) {
+    await pause(lookEachMs)
+    const now = await heartbeats()
+    const left = ids.filter((id) => now.has(id))
+    if (left.length === 0) return false
+    if (left.some((id) => now.get(id) !== before.get(id))) return true
+  }
+  return false
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { connectionNotices, settingNotices } from './node-notices.js'
 
 function aNode(id: string, settings: Readonly<Record<string, string>> = {}, pool = 10) {
-  return { id, host: `${id}.example`, pool, settings }
+  return { id, host: `${id}.example`, pool, settings, heartbeatAt: 0 }
 }
 
 describe('notices of nodes', () => {

@@ -164,34 +164,50 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
         })
     })
 
-    it('a folder that nodes have without HERMOD_FILES_SHARED: one of them serves files', async () => {
-      await using database = await backend.createDatabase()
-      using folder = new TempFolder('unshared')
-      const env = { ...key, HERMOD_FILES_DIR: folder.path }
-      const options = { ...tokens, databaseUrl: database.url as string, env }
-      await using first = await startServer(options)
-      const [alice, bob] = await sessions(first, 2)
-      await using second = await startServer(options)
-      expect(await ticketFor(second.api.as(alice.token), { to_id: bob.id })).toMatchObject(
-        isElsewhere,
-      )
-      expect(second.output()).toContain('has the files in a folder of its own')
-      await first.stop()
-      await second.stop()
-      await using again = await second.startAgain()
-      await sendFile(again.api.as(alice.token), { to_id: bob.id }, Buffer.from(content))
-      if (!isFullRun) return
-      // A node that shares the folder serves it, and then no node has it as its own.
-      const shared = { ...env, HERMOD_FILES_SHARED: 'on' }
-      await using third = await startServer({ ...options, env: shared })
-      await sendFile(third.api.as(alice.token), { to_id: bob.id }, Buffer.from(content))
-      await again.stop()
-      await using last = await again.startAgain()
-      expect(await ticketFor(last.api.as(alice.token), { to_id: bob.id })).toMatchObject(
-        isElsewhere,
-      )
-      expect(last.output()).toContain('other nodes share the folder that has the files')
-    })
+    // Each waits for heartbeats.
+    if (isFullRun) {
+      it('a folder that nodes have without HERMOD_FILES_SHARED: one of them serves files', async () => {
+        await using database = await backend.createDatabase()
+        using folder = new TempFolder('unshared')
+        const env = { ...key, HERMOD_FILES_DIR: folder.path }
+        const options = { ...tokens, databaseUrl: database.url as string, env }
+        await using first = await startServer(options)
+        const [alice, bob] = await sessions(first, 2)
+        const sendTo = ({ api }: ServerProcess) =>
+          sendFile(api.as(alice.token), { to_id: bob.id }, Buffer.from(content))
+        const refusedBy = async ({ api }: ServerProcess) =>
+          expect(await ticketFor(api.as(alice.token), { to_id: bob.id })).toMatchObject(isElsewhere)
+        await using second = await startServer(options)
+        await refusedBy(second)
+        expect(second.output()).toContain('has the files in a folder of its own')
+        await first.stop()
+        await second.stop()
+        await using again = await second.startAgain()
+        await sendTo(again)
+        // A node that shares the folder serves it, and then no node has it as its own.
+        const shared = { ...env, HERMOD_FILES_SHARED: 'on' }
+        await using third = await startServer({ ...options, env: shared })
+        await sendTo(third)
+        await again.stop()
+        await using last = await again.startAgain()
+        await refusedBy(last)
+        expect(last.output()).toContain('other nodes share the folder that has the files')
+      })
+
+      it('the folder of a killed node: the next one waits until it is certain, and serves the files', async () => {
+        await using database = await backend.createDatabase()
+        using folder = new TempFolder('killed')
+        const env = { ...key, HERMOD_FILES_DIR: folder.path }
+        const options = { ...tokens, databaseUrl: database.url as string, env }
+        await using first = await startServer(options)
+        const [alice, bob] = await sessions(first, 2)
+        const address = await sendFile(alice.api, { to_id: bob.id }, Buffer.from(content))
+        first.signal('SIGKILL')
+        await first.exited
+        await using second = await startServer(options)
+        expect(String((await fetchFrom(second, bob.token, address)).body)).toBe(content)
+      })
+    }
   },
 )
 

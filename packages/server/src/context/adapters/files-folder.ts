@@ -9,7 +9,7 @@ import type { ServerConfig } from '../../config/config.js'
 import { options } from '../../config/options.js'
 import type { Database, Tx } from '../../db/database.js'
 import type { FilesFolder, IdentityStore } from '../../db/identity/identity-store.js'
-import { listLiveNodes } from '../../nodes/live-nodes.js'
+import { giveHeartbeats, listLiveNodes } from '../../nodes/live-nodes.js'
 import { nodeIdOf } from '../../nodes/node-id.js'
 
 export interface FilesParts {
@@ -20,24 +20,30 @@ export interface FilesParts {
   readonly mayClaim: boolean
 }
 
-interface Node {
-  readonly id: string
-  readonly live: readonly string[]
-}
-
-interface Claim {
+/** A node that wants to serve the files of a folder. */
+export interface FilesClaim {
   readonly folder: string
   readonly isShared: boolean
-  readonly node: Node
-  readonly mayClaim: boolean
+  readonly nodeId: string
+  /** The other nodes that are live. */
+  readonly others: readonly string[]
 }
 
-interface Found {
+/** What is known about the folder. */
+export interface FoundFolder {
   /** The mark in the folder; null for none. */
   readonly own: string | null
   readonly epoch: string
   /** Null: the database notes no folder yet. */
   readonly noted: FilesFolder | null
+}
+
+/** Why a node does not serve the files. */
+export interface FilesProblem {
+  /** A sentence for operators. */
+  readonly text: string
+  /** The nodes without which there would be no problem. */
+  readonly because: readonly string[]
 }
 
 /**
@@ -58,46 +64,68 @@ export async function openFilesFolder(
   if (storage.kind === 'sqlite' && folder === join(dataDir, 'files'))
     return FolderStore.open(folder, floor)
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  const live = (await listLiveNodes(database)).map(({ id }) => id)
-  const node = { id: nodeIdOf(dataDir), live }
-  const problem = await database.transaction((tx) =>
-    claim(tx, identity, { folder, isShared, node, mayClaim }),
-  )
-  return problem === null ? FolderStore.open(folder, floor, node) : new NoStore(folder, problem)
+  const nodeId = nodeIdOf(dataDir)
+  const live = (await listLiveNodes(database)).map(({ id }) => id).filter((id) => id !== nodeId)
+  const decide = (others: readonly string[]) =>
+    database.transaction((tx) =>
+      claim(tx, { claimed: { folder, isShared, nodeId, others }, identity, mayClaim }),
+    )
+  let problem = await decide(live)
+  const { because = [] } = problem ?? {}
+  // A killed node seems live for a while: its folder is not to stay without a node until the next start.
+  if (mayClaim && because.length > 0 && !(await giveHeartbeats(database, because)))
+    problem = await decide(live.filter((id) => !because.includes(id)))
+  return problem === null
+    ? FolderStore.open(folder, floor, { id: nodeId, live })
+    : new NoStore(folder, problem.text)
 }
 
-/** @returns null for a node that serves the files, else the reason, a sentence for operators */
-async function claim(tx: Tx, identity: IdentityStore, claimed: Claim): Promise<string | null> {
-  const { folder, isShared, node, mayClaim } = claimed
+interface ClaimOptions extends Pick<FilesParts, 'identity' | 'mayClaim'> {
+  readonly claimed: FilesClaim
+}
+
+/** @returns null for a node that serves the files */
+async function claim(
+  tx: Tx,
+  { claimed, identity, mayClaim }: ClaimOptions,
+): Promise<FilesProblem | null> {
+  const { folder, isShared } = claimed
   const { epoch, folder: noted } = await identity.lockFilesFolder(tx)
   // Read after the lock: another node may just have written it.
   const own = await readMark(folder)
-  const problem = problemOf(claimed, { own, epoch, noted })
+  const problem = filesProblem(claimed, { own, epoch, noted })
   if (problem !== null || !mayClaim) return problem
   const mark = own ?? `${epoch}/${randomUUID()}`
-  const nodeId = isShared ? null : node.id
+  const nodeId = isShared ? null : claimed.nodeId
   if (own === null) await writeMark(folder, mark)
   if (noted?.mark !== mark || noted.nodeId !== nodeId)
     await identity.setFilesFolder(tx, { mark, nodeId })
   return null
 }
 
-function problemOf({ folder, isShared, node }: Claim, { own, epoch, noted }: Found): string | null {
+/** @returns null for a node that serves the files */
+export function filesProblem(
+  { folder, isShared, others }: FilesClaim,
+  { own, epoch, noted }: FoundFolder,
+): FilesProblem | null {
   const { filesDir, filesShared, s3Endpoint } = options
   const remedy = `mount one folder on every node, set ${filesDir.name} to it and ${filesShared.name}=on, or set ${s3Endpoint.name}`
   const path = markPath(folder)
   if (noted === null) {
     // A start that was killed may have left a mark that the database does not know yet.
     if (own === null || own.startsWith(`${epoch}/`)) return null
-    return `${folder} has the files of another database; set ${filesDir.name} to another folder, or remove ${path} if that database does not exist any more`
+    const text = `${folder} has the files of another database; set ${filesDir.name} to another folder, or remove ${path} if that database does not exist any more`
+    return { text, because: [] }
   }
-  const { mark, nodeId } = noted
-  if (own !== mark)
-    return `the files are in another folder than ${folder}; ${remedy}; if that folder is lost, write ${mark} into ${path}`
-  if (isShared) return null
-  const others = node.live.filter((id) => id !== node.id)
-  if (nodeId === null && others.length > 0)
-    return `other nodes share the folder that has the files; set ${filesShared.name}=on here too if it is ${folder}, or ${remedy}`
-  if (nodeId === null || !others.includes(nodeId)) return null
-  return `node ${nodeId} has the files in a folder of its own; ${remedy}; if that node is gone, start this one again in a minute`
+  if (own !== noted.mark) {
+    const text = `the files are in another folder than ${folder}; ${remedy}; if that folder is lost, write ${noted.mark} into ${path}`
+    return { text, because: [] }
+  }
+  const having = noted.nodeId === null ? others : others.filter((id) => id === noted.nodeId)
+  if (isShared || having.length === 0) return null
+  const text =
+    noted.nodeId === null
+      ? `other nodes share the folder that has the files; set ${filesShared.name}=on here too if it is ${folder}, or ${remedy}`
+      : `node ${noted.nodeId} has the files in a folder of its own; ${remedy}`
+  return { text, because: having }
 }
