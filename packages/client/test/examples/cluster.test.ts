@@ -49,6 +49,7 @@ it.skipIf(!isFullRun || !hasPrograms)(
         async () => (await register(`bob${randomBytes(6).toString('hex')}`)).code === 200,
         {
           what: 'answers of the other nodes',
+          timeoutMs: 20_000,
         },
       )
       lines.length = 0
