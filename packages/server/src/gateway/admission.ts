@@ -22,10 +22,14 @@ export class ConnectionAdmission {
   readonly #limit: number
   #count = 0
 
-  /** @param connections the most connections of the service */
+  /**
+   * @param connections the most connections of the service
+   * @param returnTime tells when one of some clients comes back, milliseconds
+   */
   constructor(
     private readonly bounds: AdmissionBounds,
     connections: number,
+    private readonly returnTime: (clients: number) => number,
   ) {
     this.#limit = Math.min(
       bounds.connections,
@@ -91,6 +95,7 @@ export class ConnectionAdmission {
 
   /**
    * The oldest connection gives way: that of the network that has most, or one that has waited for a second.
+   * Its client may be one of many that come back together, so it comes again.
    * @throws AppError unavailable when there is none
    */
   #makeRoom(network: string): void {
@@ -100,6 +105,7 @@ export class ConnectionAdmission {
     const own = this.#unopenedByNetwork.get(network)?.size ?? 0
     const [oldest] = most.size > own + 1 ? most : this.unopenedSince(performance.now() - giveWayMs)
     if (!oldest) throw new AppError('unavailable', 'too many connections without a session')
-    oldest.close('openTimeOut', 'too many connections wait for session.open')
+    const retryAfterMs = this.returnTime(this.#unopened.size)
+    oldest.close('overloaded', 'too many connections wait for session.open', retryAfterMs)
   }
 }

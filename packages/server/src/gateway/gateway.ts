@@ -106,7 +106,9 @@ export class Gateway implements ConnectionHost {
     const { bounds, executor, pingMs, edge } = options
     this.#openRate = options.openRate ?? new OpenRate()
     this.#access = new AccessWatch(options.sessions, options.findEndedAccess)
-    this.#admission = new ConnectionAdmission(bounds, edge.connections.limit)
+    this.#admission = new ConnectionAdmission(bounds, edge.connections.limit, (clients) =>
+      this.#openRate.anyReturnTime(clients),
+    )
     this.#calls = new CallRunner({
       executor,
       nextRequestId: this.#nextRequestId,

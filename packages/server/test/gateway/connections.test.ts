@@ -441,8 +441,8 @@ describe('bounds', () => {
     for (let i = 0; i < 4; i++) many.push((await world.connect()) as Client)
     expect(await world.connect()).toBe(503)
     await world.connect({ localAddress: '127.0.0.9' })
-    await many[0]?.closedWith(4508)
-    expect(many.map(({ closeCode }) => closeCode)).toEqual([4508, null, null, null])
+    await many[0]?.closedWith(4006)
+    expect(many.map(({ closeCode }) => closeCode)).toEqual([4006, null, null, null])
   })
 
   it('of connections without session.open: the oldest gives way after a second', async () => {
@@ -452,7 +452,7 @@ describe('bounds', () => {
     expect(await world.connect()).toBe(503)
     await world.pass(1_250)
     const later = (await world.connect()) as Client
-    await oldest.closedWith(4508)
+    await oldest.closedWith(4006)
     later.call(0, 'session.open')
     await later.until(() => later.frames.length === 1)
   })

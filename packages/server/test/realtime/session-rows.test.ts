@@ -4,12 +4,39 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { emptyUser } from '../../dist/db/personal-data.js'
 import { sql } from '../../dist/db/kysely.js'
 import type { DisplacedSession, SessionOpening } from '../../dist/domain/sessions/session-model.js'
+import { SessionRepair } from '../../dist/domain/sessions/session-repair.js'
 import { SessionStore } from '../../dist/domain/sessions/session-store.js'
 import { SessionWriter } from '../../dist/domain/sessions/session-writer.js'
+import { SessionRegistry } from '../../dist/sessions/registry.js'
+import type { Session } from '../../dist/sessions/session.js'
 import { DatabasePlace } from '../support/database/database-place.js'
 
 const appId = 'shop'
 const limit = 3
+let nextId = 1_000_000
+
+/** A session with a link that keeps the code with which it was closed. */
+interface TestSession {
+  readonly session: Session
+  closed: string | null
+}
+
+function addSession(sessions: SessionRegistry, userId: number, deviceSn: number): TestSession {
+  const test: { session?: Session; closed: string | null } = { closed: null }
+  const link = {
+    ...{ isBehind: false, heardAt: 0, write() {}, ping() {} },
+    close(code: string) {
+      test.closed = code
+      sessions.remove(session)
+    },
+  }
+  const session: Session = {
+    ...{ id: nextId++, appId, userId, deviceSn, tokenHash: '', scopes: null, link },
+    ...{ phase: 'live', hasMissed: false },
+  }
+  sessions.add(session)
+  return Object.assign(test, { session })
+}
 const waitMs = 150
 const app = {
   ...{ app_id: appId, name: '', status: 0, open_registration: 0, created_at: 1 },
@@ -141,6 +168,39 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
         sum: 0n,
       })
       await one.idle()
+    })
+
+    it('a repair makes the rows what the sessions of the node are', async () => {
+      const self = { id: 'repaired', lease: 1 }
+      const sessions = new SessionRegistry()
+      const repairs: unknown[] = []
+      const repair = new SessionRepair({
+        ...{ database: place.database, store, node: self, sessions },
+        repaired: (counts) => repairs.push(counts),
+      })
+      const opened = [1, 2, 3].map((deviceSn) => addSession(sessions, nextUser++, deviceSn))
+      const [lost, moved, kept] = opened as [TestSession, TestSession, TestSession]
+      const key = ({ session }: TestSession) => opening(Number(session.userId), session.deviceSn, 0)
+      await node('far').open({ ...key(moved), ownId: moved.session.id + 1 }, () => false)
+      await node(self.id).open({ ...key(kept), ownId: kept.session.id }, () => false)
+      await node(self.id).open(opening(nextUser++, 1, 77), () => false)
+      await sql`update sessions set changed_at = changed_at - ${11 * 1_000} where session_id = 77`.execute(
+        place.database.writer,
+      )
+      await repair.run()
+      expect(repairs).toEqual([{ restored: 1, closed: 1 }])
+      expect([lost.closed, moved.closed, kept.closed]).toEqual([null, 'replaced', null])
+      const figures = await place.database.read((db) => store.figures(db, self))
+      expect(figures).toEqual({ count: 2, sum: BigInt(lost.session.id + kept.session.id) })
+      await repair.run()
+      // A new lease takes its sessions with it.
+      self.lease = 2
+      await repair.run()
+      expect(await place.database.read((db) => store.figures(db, self))).toEqual(figures)
+      expect(repairs).toEqual([
+        { restored: 1, closed: 1 },
+        { restored: 2, closed: 0 },
+      ])
     })
 
     it('changes are read by the clock of the database, and closed rows are deleted later', async () => {
