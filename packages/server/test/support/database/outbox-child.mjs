@@ -48,7 +48,6 @@ const live = new LiveNode({
   id: node,
   store: new NodeStore(database),
   facts: { version: '1', schema: 1, host: 'test', pool: 8, settings: {} },
-  figures: () => ({}),
   renewId: () => node,
   clock,
   observer: { clockDiffers() {}, ended() {}, lost() {}, failed },
@@ -64,6 +63,7 @@ const relay = new OutboxRelay({
   consumers: [consumer],
   observer: {
     lagging() {},
+    reached() {},
     missed() {},
     failed: (_consumer, _app, error) => say(`failed ${error.message}`),
   },
