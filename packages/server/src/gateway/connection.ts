@@ -124,9 +124,10 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
     this.write(textFrame(text))
   }
 
-  fail(id: string, error: AppError): void {
+  /** @param retryAfterMs default: the time of the error */
+  fail(id: string, error: AppError, retryAfterMs = retryAfterMsOf(error)): void {
     this.host.observer.refused(error.errorName)
-    this.answer(failureText(id, error))
+    this.answer(failureText(id, error, retryAfterMs))
   }
 
   ping(): void {
@@ -270,8 +271,11 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
 
   /** Answers a session.open that failed, and closes. */
   refuse(id: string, error: AppError): void {
-    this.fail(id, error)
-    this.close(closeOfRefusal(error), error.message, retryAfterMsOf(error))
+    // Many wait for the database; they do not come back in the same second.
+    const isDatabase = error.errorName === 'storage_failed'
+    const retryAfterMs = isDatabase ? this.host.returnTime() : retryAfterMsOf(error)
+    this.fail(id, error, retryAfterMs)
+    this.close(closeOfRefusal(error), error.message, retryAfterMs)
   }
 
   /** Counts a frame that no limit of calls counts. */

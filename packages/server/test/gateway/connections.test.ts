@@ -409,6 +409,20 @@ describe('bounds', () => {
     expect(await world.connect()).toBe(503)
   })
 
+  it('of the database: a session that it does not store is closed with 4005 and a time of its own', async () => {
+    world = await new World().listen()
+    world.refusal = new AppError('storage_failed', undefined, { retryAfterSeconds: 2 })
+    for (let i = 0; i < 500; i++) world.openRate.opened(4)
+    const clients = (await Promise.all(
+      Array.from({ length: 50 }, () => world.connect()),
+    )) as Client[]
+    for (const client of clients) client.call(0, 'session.open')
+    for (const client of clients) await client.closedWith(4005)
+    const times = clients.map(({ closing }) => closing?.data?.retry_after_ms)
+    expect(new Set(times).size).toBeGreaterThan(25)
+    expect(clients.map(({ frames }) => frames[0]?.retry_after_ms)).toEqual(times)
+  })
+
   it('of opens that wait: one that would wait longer than 8 s comes back when the others are through', async () => {
     world = await new World().listen()
     for (let i = 0; i < 500; i++) world.openRate.opened(4)

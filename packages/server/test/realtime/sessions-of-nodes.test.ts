@@ -157,6 +157,31 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
         expect([again.ended, presenceOf(viewer).length]).toEqual([null, 1])
       })
 
+    if (isFullRun)
+      it('a node that stands still for 20 s: loses its sessions to others, and has those that are left when it goes on', async () => {
+        const third = await start()
+        const [user, friend] = await people()
+        const mover = await first.api.newSession()
+        await connect({ api: first.api.admin({ userId: mover.id }) }, friend)
+        const viewer = await open(first, friend)
+        const [staying, moving] = [await open(third, user), await open(third, mover)]
+        for (const each of [user, mover])
+          await waitFor(() => isOnline(first, each), { what: 'both users', timeoutMs: 3_000 })
+        await viewer.succeed('presence.subscribe', { user_ids: [user.id, mover.id] })
+        third.signal('SIGSTOP')
+        const moved = await open(second, mover)
+        await viewer.next('presence', { timeoutMs: 30_000 })
+        third.signal('SIGCONT')
+        await viewer.next('presence', { timeoutMs: 10_000 })
+        expect(presenceOf(viewer)).toEqual([
+          [{ user_id: user.id, online: false }],
+          [{ user_id: user.id, online: true }],
+        ])
+        expect((await moving.closed()).code).toBe(closeCodes.replaced)
+        for (const client of [staying, moved]) await client.succeed('user.online_status')
+        for (const node of nodes.slice(0, 2)) expect(await isOnline(node, mover)).toBe(true)
+      })
+
     it('a user who comes and goes on another node: contacts see it, and the device is shown as connected', async () => {
       const [user, friend] = await people()
       const viewer = await open(first, friend)

@@ -10,11 +10,17 @@ export function successText(id: string, envelope: string): string {
   return `{"id":${id},${envelope.slice(1)}`
 }
 
-/** Returns the frame of a failed call as JSON. */
-export function failureText(id: string, error: AppError): string {
+/**
+ * Returns the frame of a failed call as JSON.
+ * @param retryAfterMs default: the time of the error
+ */
+export function failureText(
+  id: string,
+  error: AppError,
+  retryAfterMs = retryAfterMsOf(error),
+): string {
   const { entry, message, errorName: name } = error
   const { retryable, code } = entry
-  const retryAfterMs = retryAfterMsOf(error)
   const failure = {
     code,
     data: null,

@@ -32,6 +32,8 @@ export interface Frame {
 export class World {
   now = 0
   readonly openRate = new OpenRate()
+  /** With which session.open is refused. */
+  refusal: AppError | null = null
   /** Opens that wait for the test; null: they succeed at once. */
   heldOpens: (() => void)[] | null = null
   expiresAt: number | null = null
@@ -146,6 +148,7 @@ export class World {
     extension?: { readonly context: { readonly connection: ClientConnection } },
   ) {
     if (id === 'session.open' && extension) {
+      if (this.refusal) return { kind: 'failure', error: this.refusal }
       const { connection } = extension.context
       await new Promise<void>((resolve) => {
         if (this.heldOpens) this.heldOpens.push(resolve)
