@@ -354,6 +354,7 @@ function buildContext(
       shares,
       jobs,
       sessions,
+      seen,
       directory,
       admission,
       delivery,

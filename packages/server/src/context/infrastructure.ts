@@ -12,6 +12,7 @@ import type { Logger } from '../observability/log.js'
 import type { Metrics } from '../observability/metrics.js'
 import type { Outbox } from '../outbox/outbox.js'
 import type { SessionDirectory } from '../sessions/directory.js'
+import type { SeenPositions } from '../outbox/seen-positions.js'
 import type { SessionRegistry } from '../sessions/registry.js'
 import type { Caches } from './caches.js'
 import type { Stores } from './stores.js'
@@ -28,6 +29,8 @@ export interface Infrastructure {
   readonly jobs: JobQueue
   /** Those of this node. */
   readonly sessions: SessionRegistry
+  /** null where history cannot be lost while the process runs */
+  readonly seen: SeenPositions | null
   /** The connected devices of all nodes. */
   readonly directory: SessionDirectory
   readonly admission: SessionAdmission

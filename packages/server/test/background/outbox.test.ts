@@ -240,6 +240,17 @@ describe.each(testBackends())('the outbox on $name', (backend) => {
     propertyTimeoutMs,
   )
 
+  it('a send reports the last row that it has appended, with its time', async () => {
+    await using node = open()
+    await node.append(fact('changed', apps[0], 1))
+    await node.send(apps[0], [1, 2], 'one')
+    const rows = await node.database.read((db) => node.store.listAfter(db, apps[0], 1, 10))
+    expect(node.reached).toEqual(
+      rows.map(({ position, createdAt: time }) => ({ appId: apps[0], position, time })),
+    )
+    expect(node.reached).toHaveLength(1)
+  })
+
   it('numbers thousands of events of one transaction in their order', async () => {
     await using node = open()
     const labels = Array.from({ length: 2_500 }, (_, index) => String(index))

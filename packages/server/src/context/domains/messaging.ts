@@ -51,7 +51,7 @@ interface MessagingOptions {
 }
 
 export function createMessaging(
-  { database, caches, stores, outbox, delivery, ids, clock, metrics, log }: Infrastructure,
+  { database, caches, stores, outbox, delivery, ids, clock, metrics, seen, log }: Infrastructure,
   {
     config,
     appended,
@@ -92,6 +92,7 @@ export function createMessaging(
     outbox,
     broadcastSenders,
     handOver: delivery,
+    reached: (appId, position, time) => seen?.saw(appId, position, time),
     handOverFailed: (error) => log.error({ err: error }, 'messages were not handed over'),
     appended,
   })

@@ -202,10 +202,10 @@ export class IdGenerator {
     this.#renewing = null
   }
 
-  /** Gives the reservation up and makes one above all IDs that were issued, by way of `reserve`. */
+  /** Gives the reservation up, if there is one, and makes one above all IDs that were issued, by way of `reserve`. */
   async reserveAnew(reserve: Reserve): Promise<void> {
     this.giveUp()
-    await this.#reserve(reserve, this.#startAfter(0) + 1)
+    if (this.#reservation) await this.#reserve(reserve, this.#startAfter(0) + 1)
   }
 
   #renew(wantedTick: number): Promise<void> {

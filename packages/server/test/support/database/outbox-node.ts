@@ -10,6 +10,7 @@ import {
 import { Database } from '../../../dist/db/database.js'
 import { postgresDialect } from '../../../dist/db/dialect/postgres.js'
 import { sqliteDialect } from '../../../dist/db/dialect/sqlite.js'
+import type { SeenRow } from '../../../dist/db/identity/identity-store.js'
 import { IdReservations } from '../../../dist/db/id-reservations.js'
 import { migrate } from '../../../dist/db/migrations/migrate.js'
 import { StoredMessages } from '../../../dist/domain/messaging/log/stored-messages.js'
@@ -114,6 +115,8 @@ export class OutboxNode implements AsyncDisposable {
   receiver: HandOver | null = null
   readonly writer: MessageWriter
   readonly leftBehind: string[] = []
+  /** The last rows that sends have appended. */
+  readonly reached: SeenRow[] = []
   readonly failures: unknown[] = []
   /** False: commits wake nobody, so that only looking finds what is new. */
   isWaking = true
@@ -146,6 +149,7 @@ export class OutboxNode implements AsyncDisposable {
         wants: (appId) => this.receiver?.wants(appId) ?? false,
         handOver: (...row) => this.receiver?.handOver(...row),
       },
+      reached: (appId, position, time) => this.reached.push({ appId, position, time }),
       handOverFailed: (error) => this.failures.push(error),
       appended,
     })

@@ -1,5 +1,6 @@
 /** The input and output of {@link storeBatch}. Loaded by the writer's thread too. */
 import type { Int64 } from '@hermod/protocol'
+import type { OutboxHead } from '../../../outbox/outbox-statements.js'
 import type { MessageRow } from '../model/message-model.js'
 
 /** The messages of one send; they are stored together or not at all. */
@@ -47,8 +48,8 @@ export interface StoredBatch {
    * wanted.
    */
   readonly numbers: readonly (readonly MessageNumbers[] | null)[]
-  /** The last broadcast before these messages, for apps that have any. */
-  readonly lastBroadcasts: readonly { readonly appId: string; readonly messageId: number }[]
+  /** The ends of the outboxes of their apps after these messages. */
+  readonly heads: readonly OutboxHead[]
 }
 
 /** The reason why a batch was undone, and the changes with which it can be stored. */

@@ -31,6 +31,11 @@ export interface MessageWriterOptions {
   readonly handOver: HandOver
   /** Reports a receiver that failed; it reads the messages from the outbox. */
   handOverFailed(error: unknown): void
+  /**
+   * Called after the commit of messages with the last row that it has appended to the outbox of an
+   * app. @param time of the row
+   */
+  reached(appId: string, position: number, time: number): void
   /** Called after the commit of messages of this app. */
   appended(appId: string): void
 }
@@ -139,7 +144,8 @@ export class MessageWriter {
 
   /** @param after the message IDs must be greater than this one */
   async #store(sends: readonly QueuedSend[], after = 0): Promise<readonly MessageIds[]> {
-    const { database, ids, clock, transactionLifeMs, broadcastSenders, handOver } = this.options
+    const { database, ids, clock, transactionLifeMs, broadcastSenders, handOver, reached } =
+      this.options
     const taken = (await ids.take(countMessages(sends), after)).values()
     const now = clock.now()
     const submissions = sends.map(({ transactionId, drafts, groups }) => ({
@@ -155,8 +161,10 @@ export class MessageWriter {
     try {
       const batch = { submissions, now, transactionLifeMs, isFirstTry, wantsNumbers }
       const stored = await database.procedure(storeBatch, batch, ids)
-      for (const last of stored.lastBroadcasts)
-        broadcastSenders.recordBroadcast(last.appId, last.messageId)
+      for (const { app_id: appId, position, last_broadcast_id: broadcastId } of stored.heads) {
+        if (broadcastId > 0) broadcastSenders.recordBroadcast(appId, broadcastId)
+        reached(appId, position, now)
+      }
       if (wantsNumbers) this.#handOver(batch, stored)
       return stored.messageIds
     } catch (error) {

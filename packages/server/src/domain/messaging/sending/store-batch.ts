@@ -115,9 +115,7 @@ export const storeBatch: Procedure<BatchOfSends, StoredBatch, MessageIdSource> =
         return {
           messageIds: planned.map((send) => idsOf(repeats.get(send) ?? send)),
           numbers: wantsNumbers ? numbersOf(planned, conversations, heads) : [],
-          lastBroadcasts: heads.flatMap(({ app_id: appId, last_broadcast_id: messageId }) =>
-            messageId > 0 ? [{ appId, messageId }] : [],
-          ),
+          heads,
         }
       },
     }
