@@ -22,7 +22,7 @@ const folder: FileStoreKind = {
   missing: false,
   start: async () => ({
     env: {},
-    keys: async (dataDir) => blobsIn(dataDir).filter((path) => !isOnItsWay(path)),
+    keys: async (dataDir) => blobsIn(dataDir).filter((path) => !path.startsWith('.')),
     async [Symbol.asyncDispose]() {},
   }),
 }
@@ -36,9 +36,9 @@ const s3: FileStoreKind = {
 /** All of them; the one that speaks S3 sends and takes files through the service. */
 export const fileStoreKinds: readonly FileStoreKind[] = [folder, s3]
 
-/** Whether a path below the folder of the files is that of an upload that is not whole, or its mark. */
+/** Whether a path below the folder of the files is that of an upload that is not whole. */
 export function isOnItsWay(path: string): boolean {
-  return path.startsWith('.')
+  return path.startsWith('.incoming')
 }
 
 /** A bucket of a server of its own. */
