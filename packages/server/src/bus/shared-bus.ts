@@ -31,7 +31,7 @@ const defaultTimes = {
   probeMs: 5_000,
   silentMs: 10_000,
   firstPauseMs: 250,
-  maxPauseMs: 5_000,
+  maxPauseMs: 2_000,
   /** The time in which it sends what waits when it stops. */
   stopMs: 1_000,
 }

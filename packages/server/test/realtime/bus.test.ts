@@ -10,6 +10,7 @@ import {
 import { DatabaseProxy } from '@hermod/testkit/chaos'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { openSql, type Sql } from '../support/database/sql.js'
+import { aGroup } from '../support/groups/groups.js'
 import { sendText, textTo } from '../support/messaging/messaging.js'
 
 /** Nodes that share a database are given one. */
@@ -100,6 +101,19 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
         await user.api.succeed('POST', '/message/send', { body })
         expect((await phone.next('message.transient')).data).toMatchObject({ content })
       }
+    })
+
+    it('brings typing to the members of a group on other nodes, and not back', async () => {
+      const { user, friend, phone } = await pair()
+      const own = await open(second, user)
+      const group = await aGroup(user, { members: [friend] })
+      const ext = JSON.stringify({ input_status: 'typing' })
+      const body = { ...textTo([group], '', { ext }), type: 2 }
+      await user.api.succeed('POST', '/message/send', { body })
+      expect((await phone.next('typing')).data).toMatchObject({ user_id: user.id })
+      await sendText(user.api, friend.id, 'later')
+      await phone.next('message.stored')
+      expect(own.events.filter(({ event }) => event === 'typing')).toEqual([])
     })
 
     it('without its bus a node is ready, has messages of other nodes within about a second, and at once again with it', async () => {
