@@ -117,6 +117,44 @@ function failover(): void {
     })
     expect((next.msg_ids as number[])[0]).toBeGreaterThan(lost)
   })
+
+  it('stopped and killed under load: both nodes go on, no ID repeats, and nothing is taken for lost', {
+    timeout: 120_000,
+  }, async () => {
+    await using cluster = await PostgresCluster.start({
+      folder: memoryDisk(),
+      settings: { fsync: 'off', full_page_writes: 'off' },
+    })
+    const { url: databaseUrl } = await cluster.createDatabase()
+    const options = { databaseUrl, env: { HERMOD_SECRET_KEY: 'k'.repeat(40) } }
+    await using node = await startServer(options)
+    const { adminToken, operatorToken } = node
+    await using other = await startServer({ ...options, adminToken, operatorToken })
+    const [alice, bob] = [await node.api.newSession(), await node.api.newSession()]
+    const ids: number[] = []
+    let isOver = false
+    const load = [node, other].map(async ({ api }) => {
+      const caller = api.as(alice.token)
+      while (!isOver)
+        await sendText(caller, bob.id, 'hi').then(
+          (id) => ids.push(id),
+          () => {},
+        )
+    })
+    for (const stop of ['stop', 'kill9', 'stop', 'kill9'] as const) {
+      await cluster[stop]()
+      await cluster.restart()
+      const before = ids.length
+      await waitFor(() => ids.length > before + 50, { what: 'sends again', ...patience })
+    }
+    isOver = true
+    await Promise.all(load)
+    expect(new Set(ids).size).toBe(ids.length)
+    expect(await faultsOf(node)).toEqual([])
+    for (const each of [node, other])
+      expect(each.output()).not.toMatch(/has lost events|another history/)
+    expect([(await node.stop()).code, (await other.stop()).code]).toEqual([0, 0])
+  })
 }
 
 if (isFullRun && testBackends().some(({ name }) => name === 'postgres'))
