@@ -21,6 +21,7 @@ import {
 import { MemberStore } from '../../dist/domain/groups/membership/member-store.js'
 import { RemovalStore } from '../../dist/domain/groups/membership/removal-store.js'
 import { BlockStore } from '../../dist/domain/groups/moderation/block-store.js'
+import { SessionStore } from '../../dist/domain/sessions/session-store.js'
 
 interface IndexColumns {
   readonly table_name: string
@@ -317,6 +318,33 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
         expect(read).toBeLessThanOrEqual(2 * asked.length)
       },
     )
+
+    it('read no more sessions than changed, than a page has, and than the users have', async () => {
+      const store = new SessionStore()
+      const node = { id: 'x', lease: 1 }
+      await fillWith(
+        `insert into sessions (app_id, user_id, device_sn, node_id, lease, session_id, is_reader,
+            since, changed_at)
+          select 'a', i, 1, 'node' || i % 3, 1, i, 0, 1, i from generate_series(1, ${many}) i`,
+      )
+      const read = (statement: (tx: Tx) => Promise<unknown>) => rowsRead('sessions', statement)
+      expect(await read((tx) => store.changedSince(tx, many - 50))).toBeLessThanOrEqual(50)
+      expect(await read((tx) => store.page(tx, null, 50))).toBeLessThanOrEqual(51)
+      const after = { appId: 'a', userId: many / 2, id: 0 }
+      expect(await read((tx) => store.page(tx, after, 50))).toBeLessThanOrEqual(51)
+      const own = { id: 'node1', lease: 1 }
+      const listed = { after: 9, limit: 50, openForMs: 0 }
+      expect(await read((tx) => store.listOf(tx, own, listed))).toBeLessThanOrEqual(51)
+      const openings = Array.from({ length: 50 }, (_, index) => ({
+        ...{ appId: 'a', userId: index + 1, deviceSn: 1, isReader: false, ownId: many + index },
+      }))
+      // The session before, the count of the user, and the row that is changed.
+      expect(await read((tx) => store.open(tx, node, openings, 9))).toBeLessThanOrEqual(200)
+      const keys = openings.map(({ ownId: id, ...key }) => ({ ...key, id }))
+      expect(await read((tx) => store.close(tx, node, keys))).toBeLessThanOrEqual(100)
+      expect(await read((tx) => store.restore(tx, node, keys))).toBeLessThanOrEqual(150)
+      expect(await read((tx) => store.closeEnded(tx, own, 50))).toBeLessThanOrEqual(150)
+    })
 
     it('read no more groups than those are in who may be in too many', async () => {
       const [limit, busy, groupsOfBusy] = [50, asked.slice(0, 5), 60]

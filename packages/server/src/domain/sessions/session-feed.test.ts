@@ -19,7 +19,7 @@ class Table {
 
   readonly store = {
     now: async () => this.#read(Date.now()),
-    page: async () => this.#read([...this.rows.values()].filter(isOpen)),
+    page: async () => this.#read({ rows: [...this.rows.values()].filter(isOpen), next: null }),
     changedSince: async (_: unknown, since: number) =>
       this.#read({
         now: Date.now(),

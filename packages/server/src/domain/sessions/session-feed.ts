@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Database } from '../../db/database.js'
 import { chunksOf } from '../../lib/chunks.js'
 import type { SharedDirectory } from '../../sessions/shared-directory.js'
-import type { DeviceSessionRow, SessionKey, SessionNode } from './session-model.js'
+import type { DeviceSessionRow, SessionKey, SessionNode, SessionPage } from './session-model.js'
 import type { SessionRepair } from './session-repair.js'
 import type { SessionStore } from './session-store.js'
 
@@ -97,15 +97,18 @@ export class SessionFeed {
     const { database, store, directory } = this.options
     const startedAt = performance.now()
     const since = await database.read((db) => store.now(db))
-    const all: DeviceSessionRow[] = []
-    for (let after: SessionKey | null = null; ; after = all.at(-1) ?? null) {
+    const open: DeviceSessionRow[] = []
+    let after: SessionKey | null = null
+    do {
       const start: SessionKey | null = after
-      const page = await database.read((db) => store.page(db, start, pageSize))
-      all.push(...page)
-      await this.#apply(page)
-      if (page.length < pageSize) break
-    }
-    directory.keepOnly(all)
+      const { rows, next }: SessionPage = await database.read((db) =>
+        store.page(db, start, pageSize),
+      )
+      open.push(...rows.filter(({ closedForMs }) => closedForMs === null))
+      await this.#apply(rows)
+      after = next
+    } while (after !== null)
+    directory.keepOnly(open)
     this.#since = since
     this.#readAt = startedAt
   }

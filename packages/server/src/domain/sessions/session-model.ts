@@ -43,6 +43,13 @@ export interface DeviceSessionRow extends SessionKey {
   readonly closedForMs: number | null
 }
 
+/** A part of the table of sessions. */
+export interface SessionPage {
+  readonly rows: readonly DeviceSessionRow[]
+  /** Where the next page begins; null: there is none. */
+  readonly next: SessionKey | null
+}
+
 /** The count and the sum of the IDs of sessions, by which two lists of them are compared. */
 export interface SessionFigures {
   readonly count: number

@@ -10,6 +10,7 @@ import type {
   SessionKey,
   SessionNode,
   SessionOpening,
+  SessionPage,
 } from './session-model.js'
 
 /** The clock of the database, milliseconds since 1970; constant in a statement, so that indexes serve it. */
@@ -179,16 +180,24 @@ export class SessionStore {
     return { now: rows[0]?.now ?? 0, rows: found }
   }
 
-  /** Lists the open sessions with a device, by app, user and ID. @param after null: from the first one */
-  async page(db: Queryable, after: SessionKey | null, limit: number): Promise<DeviceSessionRow[]> {
+  /**
+   * Lists sessions by app, user and ID, those that closed a moment ago included.
+   * @param after null: from the first one
+   * @returns those with a device
+   */
+  async page(db: Queryable, after: SessionKey | null, limit: number): Promise<SessionPage> {
     const start = after
       ? sql`(app_id, user_id, session_id) > (${after.appId}, ${after.userId}::bigint, ${after.id}::bigint)`
       : sql`true`
-    const { rows } = await sql<FeedRow>`
-      select app_id, user_id, device_sn, node_id, lease, session_id, closed_at, 0 as now from sessions
-      where ${start} and device_sn is not null and closed_at is null
-      order by app_id, user_id, session_id limit ${limit}::bigint`.execute(db)
-    return rows.map(toDeviceSession)
+    // With any other condition the planner of a young table reads and sorts all of it.
+    const { rows } = await sql<FeedRow & { readonly device_sn: number | null }>`
+      select app_id, user_id, device_sn, node_id, lease, session_id, closed_at, ${now} as now
+      from sessions where ${start} order by app_id, user_id, session_id limit ${limit}::bigint`.execute(
+      db,
+    )
+    const last = rows.length < limit ? undefined : rows.at(-1)
+    const found = rows.filter(({ device_sn }) => device_sn !== null).map(toDeviceSession)
+    return { rows: found, next: last ? toKey(last) : null }
   }
 
   /** The time by the clock of the database. */
