@@ -12,6 +12,7 @@ import {
 } from '@hermod/testkit/chaos'
 import { WebhookReceiver } from '@hermod/testkit/webhooks'
 import { Webhook } from 'standardwebhooks'
+import { openSql, type SqlRow } from '../../../server/test/support/database/sql.js'
 import { runHermod } from '../../../server/test/support/hermod-command.js'
 import type { Random } from '../../../server/test/support/random.js'
 import { ChaosCrowd, type Person, type Place } from './chaos-crowd.js'
@@ -121,7 +122,7 @@ export class ChaosRun implements AsyncDisposable {
     for (const { index, ownExits } of this.cluster.nodes)
       for (const exit of ownExits)
         this.faults.push(`node ${index} ended by itself: ${JSON.stringify(exit)}`)
-    this.faults.push(...(await this.#checkData()))
+    this.faults.push(...(await this.#withoutTask()), ...(await this.#checkData()))
     return checkHistory(this.history.entries)
   }
 
@@ -214,7 +215,11 @@ export class ChaosRun implements AsyncDisposable {
       if (!Number.isFinite(newest))
         for (const { app, api } of this.crowd.people)
           found.push(...(await app.differences(api, this.crowd.groupIds)))
-      found.push(...(await this.#presence()), ...(await this.#behind()))
+      found.push(
+        ...(await this.#presence()),
+        ...(await this.#sessionsTable()),
+        ...(await this.#behind()),
+      )
     } catch (error) {
       found.push(`a call failed: ${(error as Error).message}`)
     }
@@ -237,6 +242,24 @@ export class ChaosRun implements AsyncDisposable {
           found.push(`node ${index} says that user ${id} is ${data.online ? 'on' : 'off'}line`)
       }
     return found
+  }
+
+  /** The table of sessions has one open session of each connected user, on a node that lives. */
+  async #sessionsTable(): Promise<string[]> {
+    if (!expectations.sessionsTable) return []
+    const rows = await this.#query(`select s.user_id, n.lease is not null as lives from sessions s
+      left join nodes n on n.node_id = s.node_id and n.lease = s.lease and n.ended_at is null
+      where s.app_id = '${appId}' and s.closed_at is null order by s.user_id`)
+    const stored = rows.map(({ user_id, lives }) => `${user_id}${lives ? '' : ' of a dead node'}`)
+    const right = this.crowd.people.map(({ id }) => String(id)).sort()
+    return stored.join() === right.join()
+      ? []
+      : [`the table of sessions has ${stored.join()} instead of ${right.join()}`]
+  }
+
+  async #query(statement: string): Promise<SqlRow[]> {
+    await using sql = await openSql({ dataDir: '', databaseUrl: this.cluster.database.url })
+    return await sql.run(statement)
   }
 
   /** The newest message of each conversation, which has its event and its pushes. */
@@ -325,6 +348,19 @@ export class ChaosRun implements AsyncDisposable {
       lists.set(name, messages.reverse())
     }
     return lists
+  }
+
+  /** Each message to an absent device has a task, also where the push of a later one stands for it. */
+  async #withoutTask(): Promise<string[]> {
+    const found: string[] = []
+    for (const { log, name } of this.crowd.places.filter(({ absent }) => absent.length > 0)) {
+      const rows = await this.#query(`select m.content from messages m
+        where m.app_id = '${appId}' and m.low_id = ${log.low_id} and m.high_id = ${log.high_id}
+        and not exists (select 1 from push_tasks t
+          where t.app_id = m.app_id and t.msg_id = m.msg_id) order by m.seq`)
+      for (const { content } of rows) found.push(`${content} of ${name} has no push task`)
+    }
+    return found
   }
 
   async #checkData(): Promise<string[]> {

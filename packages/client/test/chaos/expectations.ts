@@ -5,9 +5,9 @@ export const expectations = {
   /** A message reaches connected devices of every node within this time while nothing fails. */
   deliveryMs: 5_000,
   /** Every node says of every user whether a device is connected, to whichever node. */
-  presence: false,
+  presence: true,
   /** The table `sessions` has the open sessions, and no other. */
-  sessionsTable: false,
+  sessionsTable: true,
   /** Commits that a failover loses are noticed: clients begin again, IDs are not used twice. */
   lostHistory: false,
 } as const
