@@ -27,8 +27,8 @@ export interface Person {
   readonly app: App
   /** Calls over HTTP, each over a new connection, which the balancer gives to the next node. */
   readonly api: Api
-  /** Texts that the client sends, and that are not known to be stored yet. */
-  readonly pending: Set<string>
+  /** Texts that the client sends and that are not known to be stored yet, with the time of the call. */
+  readonly pending: Map<string, number>
 }
 
 /** A user whose only device is never connected. */
@@ -97,7 +97,7 @@ export class ChaosCrowd implements AsyncDisposable {
     const { cluster } = this.options
     const { api, appId } = (cluster.nodes[0] as (typeof cluster.nodes)[0]).process
     const { token } = await api.sessionOf(session)
-    const pending = new Set<string>()
+    const pending = new Map<string, number>()
     const app = await App.start({
       name: `client of ${session.id}`,
       userId: session.id,
@@ -119,7 +119,7 @@ export class ChaosCrowd implements AsyncDisposable {
 
   #receive(
     userId: number,
-    pending: Set<string>,
+    pending: Map<string, number>,
     conversation: string,
     seq: number,
     text: string,

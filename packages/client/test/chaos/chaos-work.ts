@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errorCatalogue } from '@hermod/protocol'
 import type { Json } from '@hermod/testkit'
-import type { History, HistoryFunction, HistoryValues } from '@hermod/testkit/chaos'
+import type { ChaosCluster, History, HistoryFunction, HistoryValues } from '@hermod/testkit/chaos'
 import type { Random } from '../../../server/test/support/random.js'
 import { type ChaosCrowd, type Person, type Place, peerOf } from './chaos-crowd.js'
 
@@ -12,6 +12,7 @@ const retryCodes: ReadonlySet<number> = new Set(
     .filter(({ retryable }) => retryable)
     .map(({ code }) => code),
 )
+const { code: lostCode } = errorCatalogue.message_not_found
 const retryPauseMs = 200
 /** A call that has no answer after this time is given up, and its outcome is not known. */
 const giveUpMs = 30_000
@@ -20,12 +21,15 @@ const pageLength = 20
 interface Seen {
   readonly msgId: number
   readonly seq: number
+  /** When it was read, by the clock of the history. */
+  readonly at: number
 }
 
 type Result = 'ok' | 'fail' | 'info'
 
 export interface ChaosWorkOptions {
   readonly crowd: ChaosCrowd
+  readonly cluster: Pick<ChaosCluster, 'losses'>
   readonly history: History
   readonly random: Random
   /** Average time between two actions of a client, and of a caller over HTTP. */
@@ -97,7 +101,7 @@ export class ChaosWork {
     const text = this.#newText()
     // Each message is a process of its own: a client sends several at once.
     history.record(text, 'invoke', 'send', { conversation: place.name, text })
-    person.pending.add(text)
+    person.pending.set(text, history.now())
     await person.app.send(peer, isGroup, text)
   }
 
@@ -114,6 +118,7 @@ export class ChaosWork {
   async #read(person: Person, place: Place): Promise<void> {
     const conversation = place.name
     await this.#call(`http of ${person.id}`, 'read', { conversation }, async () => {
+      const at = this.options.history.now()
       const data = await this.#post(person, '/message/history', {
         log: place.log,
         limit: pageLength,
@@ -124,7 +129,7 @@ export class ChaosWork {
         msg_id: number
       }[]
       const last = messages.at(-1)
-      if (last) this.#newest.set(conversation, { msgId: last.msg_id, seq: last.seq })
+      if (last) this.#newest.set(conversation, { msgId: last.msg_id, seq: last.seq, at })
       return {
         messages: messages.map(({ seq, content: text }) => ({ seq, text })),
         isNewest: true,
@@ -138,7 +143,11 @@ export class ChaosWork {
     const value = { conversation: place.name, reader: String(person.id), seq: seen.seq }
     await this.#call(`http of ${person.id}`, 'mark', value, async () => {
       const query = { conversation_id: peerOf(place, person.id), msg_id: seen.msgId }
-      await this.#checked(person.api.call('GET', '/message/ack', { query }))
+      const call = person.api.call('GET', '/message/ack', { query })
+      const { code } = await call
+      const mayBeLost = this.options.cluster.losses.some(({ killedAt }) => seen.at <= killedAt)
+      if (code === lostCode && mayBeLost) throw new LostMessage()
+      await this.#checked(call)
       return undefined
     })
   }
@@ -175,7 +184,8 @@ export class ChaosWork {
         if (error instanceof Refusal) {
           result = 'fail'
           this.refusals.push(`${f} of ${value && JSON.stringify(value)}: ${error.message}`)
-        } else await sleep(retryPauseMs)
+        } else if (error instanceof LostMessage) result = 'fail'
+        else await sleep(retryPauseMs)
       }
     }
     history.record(process, result, f, { ...value, ...answer })
@@ -205,3 +215,6 @@ export class ChaosWork {
 }
 
 class Refusal extends Error {}
+
+/** The message was lost with commits of the database. */
+class LostMessage extends Error {}

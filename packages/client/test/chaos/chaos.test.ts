@@ -3,7 +3,6 @@ import { type Fault, type FaultKind, faultKinds, planFaults } from '@hermod/test
 import { describe, expect, it } from 'vitest'
 import { Random } from '../../../server/test/support/random.js'
 import { ChaosRun } from './chaos-run.js'
-import { isExpected } from './expectations.js'
 import { reportOf } from './report.js'
 
 const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
@@ -58,10 +57,9 @@ describe.runIf(testBackends().some(({ name }) => name === 'postgres'))('chaos', 
       const random = new Random(seed)
       const crowd = { connected: 5, absent: 2, everyMs: 600 }
       await using run = await ChaosRun.start({ random, nodes, hasStandby: true, ...crowd })
-      const kinds = faultKinds.filter(isExpected)
       const faults = planFaults({
         random,
-        kinds,
+        kinds: faultKinds,
         count: 60,
         nodes,
         everyMs: 7_000,
