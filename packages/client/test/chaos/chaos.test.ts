@@ -3,7 +3,9 @@ import { type Fault, type FaultKind, faultKinds, planFaults } from '@hermod/test
 import { describe, expect, it } from 'vitest'
 import { Random } from '../../../server/test/support/random.js'
 import { ChaosRun } from './chaos-run.js'
+import { LaterBuild } from './later-build.js'
 import { reportOf } from './report.js'
+import { restartOneByOne } from './rolling-restart.js'
 
 const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
 const nodes = 3
@@ -67,4 +69,40 @@ describe.runIf(testBackends().some(({ name }) => name === 'postgres'))('chaos', 
       })
       await runSchedule(run, faults, 20_000)
     })
+
+  if (isFullRun)
+    it.each([
+      { what: 'this build', isLater: false, devices: 2_000 },
+      { what: 'a later build with another migration', isLater: true, devices: 200 },
+    ])(
+      'a restart of one node after the other with $what: loses no answer, and brings few devices back at once',
+      {
+        timeout: timeoutMs,
+      },
+      async ({ isLater, devices }) => {
+        using later = isLater ? new LaterBuild() : null
+        const found = await restartOneByOne({
+          random: new Random(seed),
+          devices,
+          ...(later && { command: later.command }),
+        })
+        const { returnsBySecond } = found
+        const most = returnsBySecond.at(-1) ?? 0
+        const usual = returnsBySecond[Math.floor(returnsBySecond.length * 0.95)] ?? 0
+        console.log(
+          `${found.returns} devices came back; in 95 of 100 seconds at most ${usual}, in one ${most}`,
+          found.endings,
+        )
+        expect(found.exits).toEqual(Array(3).fill({ code: 0, signal: null }))
+        expect(found.faults).toEqual([])
+        expect(found.checked.violations).toEqual([])
+        // Each device was on one of the nodes at first, and was told when to come back.
+        expect(found.returns).toBeGreaterThanOrEqual(devices)
+        expect(Object.keys(found.endings)).toEqual(['4000 shutdown'])
+        // One in a hundred, or ten where there are few devices; some more after a stall of the machine.
+        const bound = Math.max(12, devices / 100)
+        expect(usual).toBeLessThanOrEqual(bound)
+        expect(most).toBeLessThanOrEqual(2 * bound)
+      },
+    )
 })

@@ -69,8 +69,9 @@ export interface GatewayBounds {
   readonly waitingBytes: number
 }
 
-/** The connections of a node that leaves are closed in so many turns, at most 1 % of them in a second. */
-const leavingTurns = 1_000
+/** The time in which the connections of a node that leaves are closed, so that 0.8 % come back in a second. */
+const leavingMs = 125_000
+/** Few connections are closed one in each turn. */
 const leavingTurnMs = 100
 /** Connections that are closed in one turn of the event loop. */
 const closedPerTurn = 200
@@ -296,10 +297,10 @@ export class Gateway implements ConnectionHost {
    */
   async leave(): Promise<void> {
     this.#isStopping = true
-    const perTurn = Math.max(1, Math.ceil(this.#connections.size / leavingTurns))
-    while (this.#connections.size > 0) {
+    const perTurn = Math.max(1, (this.#connections.size * leavingTurnMs) / leavingMs)
+    for (let due = perTurn; this.#connections.size > 0; due = (due % 1) + perTurn) {
       const open = [...this.#connections].filter(({ state }) => state !== 'closing')
-      for (const connection of open.slice(0, perTurn))
+      for (const connection of open.slice(0, Math.floor(due)))
         connection.close('shutdown', 'shutdown', Math.round(Math.random() * leavingTurnMs))
       await pause(leavingTurnMs)
     }

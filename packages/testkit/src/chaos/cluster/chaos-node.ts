@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -36,6 +36,8 @@ export class ChaosNode implements AsyncDisposable {
   /** How processes ended that were neither killed nor terminated by a fault. */
   readonly ownExits: Exit[] = []
   starts = 0
+  /** The `hermod` script of another build, which it starts from then on. */
+  command: string | undefined
   /** The output of all processes that have ended. */
   #pastOutput = ''
   #process: ServerProcess | null = null
@@ -105,6 +107,27 @@ export class ChaosNode implements AsyncDisposable {
     })
   }
 
+  /**
+   * Tells it to leave, as an operator does with `hermod nodes drain`, and waits until it has ended and
+   * the supervisor has started it again.
+   */
+  async drain(): Promise<Exit> {
+    await this.waitUntilUp()
+    const { process } = this
+    const { id } = JSON.parse(readFileSync(join(this.dataDir, 'node.id'), 'utf8'))
+    this.#isKilled = true
+    await process.api
+      .as(shared.operatorToken)
+      .succeed('POST', '/operator/v1/node/drain', { body: { node_id: id } })
+    const exit = await process.exited
+    await waitFor(() => this.#process !== process && this.isUp, {
+      what: `a new process of node ${this.index}`,
+      timeoutMs: startTimeoutMs,
+      everyMs: 20,
+    })
+    return exit
+  }
+
   async stopFor(ms: number): Promise<void> {
     await this.waitUntilUp()
     const { process } = this
@@ -158,7 +181,12 @@ export class ChaosNode implements AsyncDisposable {
     if (exit.code !== cleanStartCode) await sleep(restartPauseMs)
     while (!this.#isClosed) {
       try {
-        this.#follow(await process.startAgain({ readyTimeoutMs: 10_000 }))
+        this.#follow(
+          await process.startAgain({
+            readyTimeoutMs: 10_000,
+            ...(this.command === undefined ? {} : { command: this.command }),
+          }),
+        )
         break
       } catch (error) {
         // The database is away, as a supervisor finds it too.
