@@ -929,6 +929,8 @@ export interface DatabaseIdentityTable {
   epoch: string
   /** The oldest schema whose build may use the database. */
   runs_with: number
+  /** The channel of messages between nodes, which only readers of this table know. */
+  bus_channel: string
   /** The mark of the folder that has the files; null: none has yet, or they are in S3. */
   files_folder: string | null
   /** The node whose own that folder is; null: nodes share it. */

@@ -7,6 +7,8 @@ describe('LiveNode', () => {
   /** The clocks of the process; that of the database is the first one. */
   let time: number
   let wallAheadMs: number
+  /** The time that the machine stood still, and the database did not. */
+  let pausedMs: number
   let events: string[]
   let row: { id: string; lease: number; drain: boolean } | null
   /** Replaces a renewal. */
@@ -17,6 +19,7 @@ describe('LiveNode', () => {
   beforeEach(async () => {
     time = 1_000_000
     wallAheadMs = 0
+    pausedMs = 0
     events = []
     row = null
     outage = null
@@ -37,7 +40,7 @@ describe('LiveNode', () => {
           renewals++
           await outage?.()
           if (row?.id !== nodeId || row.lease !== lease) return null
-          return { now: time, isDraining: row.drain }
+          return { now: time + pausedMs, isDraining: row.drain }
         },
         listFigures: async () => [],
         leaseOf: async () => row?.lease ?? null,
@@ -67,6 +70,18 @@ describe('LiveNode', () => {
       await node.tick()
     }
   }
+
+  it('looks for no silent nodes for 15 s after its machine stood still', async () => {
+    await pass(30)
+    expect(events).toContain('looked for silent nodes')
+    pausedMs = 60_000
+    await pass(5)
+    events = []
+    await pass(14)
+    expect(events.filter((event) => event.startsWith('looked'))).toEqual([])
+    await pass(6)
+    expect(events).toContain('looked for silent nodes')
+  })
 
   it('gives a heartbeat each 5 s', async () => {
     renewals = 0

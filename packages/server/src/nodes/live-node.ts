@@ -65,6 +65,8 @@ export class LiveNode implements RunningNode {
   /** The beginning of the last heartbeat that succeeded, and the end of the first one after a gap. */
   #renewedAt = Number.NEGATIVE_INFINITY
   #steadySince = Number.POSITIVE_INFINITY
+  /** The time of the last heartbeat by the clock of the database. */
+  #heardAt = Number.POSITIVE_INFINITY
   #dueAt = 0
   #ticking: Promise<void> | null = null
   #timer: NodeJS.Timeout | undefined
@@ -161,8 +163,11 @@ export class LiveNode implements RunningNode {
     const heartbeat = await store.renew(this.#own, this.figures.own())
     if (heartbeat === null) return this.#replaceLease()
     const endedAt = this.#now()
-    // Measured to the end: the database may have stopped during the statement.
-    if (endedAt - this.#renewedAt > gapMs) this.#steadySince = endedAt
+    // Measured to the end: the database may have stopped during the statement. The clock of the
+    // database also shows a pause of this machine, in which the process's own stands still.
+    const passedMs = Math.max(endedAt - this.#renewedAt, heartbeat.now - this.#heardAt)
+    if (passedMs > gapMs) this.#steadySince = endedAt
+    this.#heardAt = heartbeat.now
     this.#steadySince = Math.min(this.#steadySince, endedAt)
     this.#renewedAt = startedAt
     this.#dueAt = startedAt + heartbeatMs - tickMs / 2

@@ -68,6 +68,7 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
         sessionsPerUser: limit,
         waitMs,
         displaced: (sessions) => displaced.push(...sessions),
+        leaseChanged() {},
         failed() {},
         observer: { refused() {}, finished() {}, dropped: () => dropped++ },
       })

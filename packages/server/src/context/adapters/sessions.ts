@@ -82,6 +82,7 @@ function sharedSessions({
       for (const { nodeId, appId, userId, id } of displaced)
         bus.publish('session.displaced', { to: nodeId, appId, userId, sessionId: id })
     },
+    leaseChanged: () => feed.repairSoon(),
     failed: () => feed.repairSoon(),
     observer: {
       ...metrics.storage.batches.sessions,

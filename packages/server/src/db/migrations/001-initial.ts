@@ -22,9 +22,8 @@ export function initialMigration(dialect: SqlDialect): Migration {
         await sql`insert into id_slots (slot, owner, reserved_until) values (${slot}, '', 0)`.execute(
           db,
         )
-      await sql`insert into database_identity (identity_id, epoch, runs_with) values (1, ${randomUUID()}, 1)`.execute(
-        db,
-      )
+      await sql`insert into database_identity (identity_id, epoch, runs_with, bus_channel)
+          values (1, ${randomUUID()}, 1, ${`hermod_${randomUUID()}`})`.execute(db)
       await dialect.afterSchema?.(db)
     },
   }
@@ -128,6 +127,7 @@ const rowTables = {
     identity_id integer not null primary key,
     epoch text not null,
     runs_with integer not null,
+    bus_channel text not null,
     files_folder text,
     files_node text`,
   lost_histories: `

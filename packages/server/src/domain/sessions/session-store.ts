@@ -131,10 +131,12 @@ export class SessionStore {
     )
   }
 
-  /** Closes all sessions of the node. */
+  /** Closes all sessions of the present lease of the node. */
   async closeAll(tx: StatementTx, node: SessionNode): Promise<void> {
     await sql`update sessions set closed_at = ${now}, changed_at = ${now}
-      where node_id = ${node.id} and closed_at is null`.execute(tx)
+      where node_id = ${node.id} and lease = ${node.lease}::bigint and closed_at is null`.execute(
+      tx,
+    )
   }
 
   /** Counts the open sessions of the present lease of the node. */

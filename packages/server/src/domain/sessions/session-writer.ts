@@ -13,6 +13,8 @@ interface SessionWriterOptions {
   readonly waitMs?: number
   /** Sessions of other nodes were replaced. */
   displaced(sessions: readonly DisplacedSession[]): void
+  /** Rows were written under a lease that is over by now. */
+  leaseChanged(): void
   /** Closings could not be written. */
   failed(): void
   readonly observer: BatchObserver & {
@@ -124,11 +126,14 @@ export class SessionWriter {
 
   /** Rounds are transactions of their own, so the failure of one leaves the others alone. */
   async #openRound(items: readonly WaitingOpening[]): Promise<(number | Error)[]> {
-    const { database, store, node, sessionsPerUser } = this.options
+    const { database, store, sessionsPerUser } = this.options
+    const node = { id: this.options.node.id, lease: this.options.node.lease }
     try {
       const { ids, displaced } = await database.transaction((tx) =>
         store.open(tx, node, items, sessionsPerUser),
       )
+      // Others close the rows of a lease that is over.
+      if (this.options.node.lease !== node.lease) this.options.leaseChanged()
       if (displaced.length > 0) this.options.displaced(displaced)
       const full = () => new AppError('session_limit_reached', `at most ${sessionsPerUser}`)
       return ids.map((id) => id ?? full())

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type pg from 'pg'
 import { loadPostgres } from './pool.js'
 
@@ -84,10 +83,13 @@ const settings = [
   'set tcp_keepalives_count = 2',
 ].join('; ')
 
-/** Prepares the connection. @returns the name of the channel of its schema */
+/** Prepares the connection. @returns the name of the channel of its schema, which others do not know */
 async function channelOf(client: pg.Client): Promise<string> {
   await client.query(settings)
-  const { rows } = await client.query<{ schema: string }>('select current_schema()::text as schema')
-  const schema = createHash('sha256').update(rows[0]?.schema ?? '')
-  return `hermod_${schema.digest('hex').slice(0, 16)}`
+  const { rows } = await client.query<{ name: string }>(
+    'select bus_channel as name from database_identity',
+  )
+  const [row] = rows
+  if (row === undefined) throw new Error('the database has no channel for messages between nodes')
+  return row.name
 }
