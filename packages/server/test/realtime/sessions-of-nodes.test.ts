@@ -26,6 +26,13 @@ const tokens = { adminToken: `hma_${'a'.repeat(48)}`, operatorToken: `hmo_${'b'.
 const aheadMs = 8_000
 const clockAhead = new URL('../support/clock-ahead.mjs', import.meta.url).pathname
 
+async function isOnline(node: ServerProcess, { token }: Session): Promise<boolean> {
+  const { data } = await node.api
+    .as(token)
+    .succeed<{ online: boolean }>('GET', '/user/online_status')
+  return data.online
+}
+
 describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
   'sessions of several nodes',
   (backend) => {
@@ -73,13 +80,6 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
       const answer = await client.open({ appId, accessToken: token, deviceGuid })
       expect(answer.code).toBe(200)
       return client
-    }
-
-    async function isOnline(node: ServerProcess, { token }: Session): Promise<boolean> {
-      const { data } = await node.api
-        .as(token)
-        .succeed<{ online: boolean }>('GET', '/user/online_status')
-      return data.online
     }
 
     async function people(): Promise<[Session, Session]> {
@@ -271,14 +271,11 @@ for (const backend of isFullRun ? testBackends('own') : [])
           await connect({ api: world.api.admin({ userId: alice.id }) }, bob, carol)
           const viewer = await open(nodes[0], alice)
           const others = [await open(nodes[0], bob), await open(nodes[1], carol)]
-          const user_ids = [bob.id, carol.id]
-          await waitFor(
-            async () => {
-              const { data } = await viewer.succeed('presence.subscribe', { user_ids })
-              return data.every(({ online }: { online: boolean }) => online)
-            },
-            { what: 'both users on both nodes', timeoutMs: 5_000 },
-          )
+          // A node that does not know a session yet pushes at once.
+          for (const node of nodes)
+            for (const user of [bob, carol])
+              await waitFor(() => isOnline(node, user), { what: 'both users', timeoutMs: 5_000 })
+          await viewer.succeed('presence.subscribe', { user_ids: [bob.id, carol.id] })
           // Their pushes wait for signs of life while the database goes.
           const before = [
             await sendText(alice.api, bob.id, 'before'),
