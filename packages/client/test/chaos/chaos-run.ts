@@ -1,7 +1,9 @@
 /** A run of chaos: users at work on several nodes, a schedule of faults, and what has to be true then. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PushSimulator } from '@hermod/push-simulator'
-import { type Api, type Json, waitFor } from '@hermod/testkit'
+import { type Api, type Json, TempFolder, waitFor } from '@hermod/testkit'
 import {
   ChaosCluster,
   type CheckedHistory,
@@ -127,6 +129,15 @@ export class ChaosRun implements AsyncDisposable {
           this.faults.push(`node ${index} ended by itself: ${JSON.stringify(exit)}`)
     this.faults.push(...(await this.#withoutTask()), ...(await this.#checkData()))
     return checkHistory(this.history.entries)
+  }
+
+  /** Keeps the history and the output of the nodes in a folder, and reports its path. */
+  keep(): void {
+    const folder = new TempFolder('chaos')
+    writeFileSync(join(folder.path, 'history.ndjson'), this.history.toNdjson())
+    for (const node of this.cluster.nodes)
+      writeFileSync(join(folder.path, `node-${node.index}.log`), node.output())
+    folder.keep('the run found faults')
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

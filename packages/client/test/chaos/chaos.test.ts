@@ -29,6 +29,7 @@ async function runSchedule(run: ChaosRun, faults: readonly Fault[], restMs: numb
   }
   const checked = await run.finish()
   console.log(reportOf(run, checked, seed))
+  if (run.faults.length + checked.violations.length > 0) run.keep()
   expect(run.faults).toEqual([])
   expect(checked.violations).toEqual([])
 }
@@ -37,17 +38,21 @@ describe.runIf(testBackends().some(({ name }) => name === 'postgres'))('chaos', 
   it('leaves every message once and in order on three nodes that are killed, stopped and cut', {
     timeout: timeoutMs,
   }, async () => {
-    const random = new Random(seed)
-    const crowd = { connected: 3, absent: 1, everyMs: 150 }
-    await using run = await ChaosRun.start({ random, nodes, hasStandby: false, ...crowd })
     const kinds = shortKinds
     const faults = planFaults({
-      random,
+      random: new Random(seed),
       kinds,
       count: kinds.length,
       nodes,
       everyMs: 1_200,
       longestMs: 2_000,
+    })
+    const crowd = { connected: 3, absent: 1, everyMs: 150 }
+    await using run = await ChaosRun.start({
+      random: new Random(seed),
+      nodes,
+      hasStandby: false,
+      ...crowd,
     })
     await runSchedule(run, faults, 0)
   })
@@ -56,16 +61,20 @@ describe.runIf(testBackends().some(({ name }) => name === 'postgres'))('chaos', 
     it('leaves every message once and in order in ten minutes with each kind of fault', {
       timeout: timeoutMs,
     }, async () => {
-      const random = new Random(seed)
-      const crowd = { connected: 5, absent: 2, everyMs: 600 }
-      await using run = await ChaosRun.start({ random, nodes, hasStandby: true, ...crowd })
       const faults = planFaults({
-        random,
+        random: new Random(seed),
         kinds: faultKinds,
         count: 60,
         nodes,
         everyMs: 7_000,
         longestMs: 8_000,
+      })
+      const crowd = { connected: 5, absent: 2, everyMs: 600 }
+      await using run = await ChaosRun.start({
+        random: new Random(seed),
+        nodes,
+        hasStandby: true,
+        ...crowd,
       })
       await runSchedule(run, faults, 20_000)
     })
