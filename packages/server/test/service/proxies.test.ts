@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   Api,
@@ -144,6 +145,18 @@ describe.each(backends)('two nodes behind a proxy', (backend) => {
         ),
       )
       expect(new Set(addresses)).toEqual(new Set([clientAddress]))
+    })
+
+    it('HTTP/2: carries calls with their headers', async () => {
+      const session = proxy.connectHttp2()
+      const request = session.request({
+        ':path': '/user/profile',
+        app_id: (nodes[0] as ServerProcess).appId,
+        'access-token': alice.token,
+      })
+      const answer = JSON.parse(await text(request))
+      session.close()
+      expect(answer).toMatchObject({ code: 200, data: { user_id: alice.id } })
     })
 
     it('a file of 60 MiB: is uploaded to one node and read from either', async () => {

@@ -1,9 +1,10 @@
 /** Proxies of Debian with the configuration of a guide, in front of nodes on loopback. */
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
+import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
 import { type AddressInfo, createServer, connect as dial, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { connect } from 'node:tls'
+import { connect, type TLSSocket } from 'node:tls'
 import { Child, freePort, TempFolder, waitFor } from '@hermod/testkit'
 import { guideBlock } from './guide-blocks.js'
 
@@ -50,6 +51,7 @@ export const clientAddress = '127.0.0.2'
 /** A proxy that ends TLS, and a caller of it without TLS at `url`. */
 export class GuideProxy implements AsyncDisposable {
   readonly url: string
+  readonly #port: number
   readonly #name: ProxyName
   readonly #folder: TempFolder
   readonly #child: Child
@@ -60,12 +62,14 @@ export class GuideProxy implements AsyncDisposable {
   private constructor(
     name: ProxyName,
     {
+      port,
       folder,
       child,
       callers,
       sockets,
       config,
     }: {
+      port: number
       folder: TempFolder
       child: Child
       callers: Server
@@ -73,6 +77,7 @@ export class GuideProxy implements AsyncDisposable {
       config: string
     },
   ) {
+    this.#port = port
     this.#name = name
     this.#folder = folder
     this.#child = child
@@ -92,12 +97,7 @@ export class GuideProxy implements AsyncDisposable {
     const child = run(name, folder.path, config)
     const sockets = new Set<Socket>()
     const callers = createServer((socket) => {
-      const client = dial({ host: '127.0.0.1', port, localAddress: clientAddress })
-      const secure = connect({
-        socket: client,
-        rejectUnauthorized: false,
-        ALPNProtocols: ['http/1.1'],
-      })
+      const secure = dialSecure(port, 'http/1.1')
       for (const [from, to] of [
         [socket, secure],
         [secure, socket],
@@ -112,7 +112,7 @@ export class GuideProxy implements AsyncDisposable {
       }
     })
     await new Promise<void>((resolve) => callers.listen(0, '127.0.0.1', resolve))
-    const proxy = new GuideProxy(name, { folder, child, callers, sockets, config })
+    const proxy = new GuideProxy(name, { port, folder, child, callers, sockets, config })
     await waitFor(
       async () => {
         if (child.exit !== null) throw new Error(`${name} ended: ${child.output()}`)
@@ -145,6 +145,12 @@ export class GuideProxy implements AsyncDisposable {
 
   #reloads = 0
 
+  /** Connects a client of HTTP/2. */
+  connectHttp2(): ClientHttp2Session {
+    const createConnection = () => dialSecure(this.#port, 'h2')
+    return connectHttp2(`https://127.0.0.1:${this.#port}`, { createConnection })
+  }
+
   output(): string {
     return this.#child.output()
   }
@@ -156,6 +162,15 @@ export class GuideProxy implements AsyncDisposable {
     await this.#child.exited
     this.#folder[Symbol.dispose]()
   }
+}
+
+/** A connection of a client, for `http/1.1` or `h2`. */
+function dialSecure(port: number, protocol: string): TLSSocket {
+  return connect({
+    socket: dial({ host: '127.0.0.1', port, localAddress: clientAddress }),
+    rejectUnauthorized: false,
+    ALPNProtocols: [protocol],
+  })
 }
 
 function makeCertificate(path: string): void {
