@@ -10,12 +10,17 @@ async function run(line: string) {
   const program = new Command('hermod')
     .exitOverride()
     .configureOutput({ writeErr: (text) => done.push(text) })
-  addDemoCommand(program, { dependencies: { stdout } }, async ({ port, scene, started }) => {
-    done.push(`demo ${port} ${scene?.screenshots}`)
-    if (port === 81) throw Object.assign(new Error(), { code: 'EADDRINUSE', syscall: 'listen' })
-    started('http://127.0.0.1:4000/demo')
-    scene?.step('Ada writes')
-  })
+  addDemoCommand(
+    program,
+    { dependencies: { stdout } },
+    async ({ port, scene, cluster, started }) => {
+      done.push(`demo ${port} ${scene?.screenshots}`)
+      if (cluster) done.push(`cluster ${cluster.databaseUrl}`)
+      if (port === 81) throw Object.assign(new Error(), { code: 'EADDRINUSE', syscall: 'listen' })
+      started('http://127.0.0.1:4000/demo')
+      scene?.step('Ada writes')
+    },
+  )
   const failure = await program.parseAsync(line.split(' '), { from: 'user' }).then(
     () => undefined,
     (error: Error) => error.message,
@@ -41,6 +46,15 @@ describe('hermod demo', () => {
       'error: --screenshots needs --headless\n',
     ])
     expect((await run('demo --port 65536')).failure).toContain('It is a number from 0 to 65535.')
+  })
+
+  it('starts several nodes on a database, or on a temporary PostgreSQL', async () => {
+    expect((await run('demo --cluster')).done).toEqual(['demo 8347 undefined', 'cluster undefined'])
+    const { done } = await run('demo --cluster --database postgres://db/demo')
+    expect(done).toEqual(['demo 8347 undefined', 'cluster postgres://db/demo'])
+    expect((await run('demo --database postgres://db/demo')).done).toEqual([
+      'error: --database needs --cluster\n',
+    ])
   })
 
   it('refuses a port in use in a sentence', async () => {

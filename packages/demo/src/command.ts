@@ -9,6 +9,8 @@ interface DemoCommandOptions {
   readonly port: number
   readonly headless?: boolean
   readonly screenshots?: string
+  readonly cluster?: boolean
+  readonly database?: string
 }
 
 const defaultPort = 8347
@@ -34,12 +36,20 @@ export function addDemoCommand(
     )
     .option('--headless', 'play a scene in Chromium, print its steps and end')
     .option('--screenshots <folder>', 'with --headless: save pictures of the page there')
-  demo.action(async ({ port, headless = false, screenshots }: DemoCommandOptions) => {
+    .option('--cluster', 'three nodes on one PostgreSQL, which the page kills and starts again')
+    .option(
+      '--database <url>',
+      'with --cluster: an empty PostgreSQL database; without it a temporary PostgreSQL starts',
+    )
+  demo.action(async (given: DemoCommandOptions) => {
+    const { port, headless = false, screenshots, cluster = false, database } = given
     if (screenshots !== undefined && !headless) demo.error('error: --screenshots needs --headless')
+    if (database !== undefined && !cluster) demo.error('error: --database needs --cluster')
     const step = (text: string) => stdout.write(`${text}\n`)
     const options: DemoOptions = {
       port,
-      started: (url) => step(headless ? `The page is at ${url}` : invitation(url)),
+      started: (url) => step(headless ? `The page is at ${url}` : invitation(url, cluster)),
+      ...(cluster && { cluster: database === undefined ? {} : { databaseUrl: database } }),
       ...(headless && { scene: { step, ...(screenshots !== undefined && { screenshots }) } }),
     }
     await run(options).catch((error: unknown) => {
@@ -59,11 +69,14 @@ function explainPort(error: unknown, port: number): unknown {
   return new Error(`port ${port} is in use; choose another one with --port, or 0 for any`)
 }
 
-function invitation(url: string): string {
+function invitation(url: string, isCluster: boolean): string {
+  const nodes = `
+  The sides are on different nodes. Kill the node of one: its client goes on with another node.
+`
   return `
   Two users in one window: ${url}
 
-  Write on one side, read on the other. Switch a side offline, write, and switch it on again.
+  Write on one side, read on the other. Switch a side offline, write, and switch it on again.${isCluster ? nodes : ''}
   The page is examples/chat. Ctrl+C ends the demo and removes its data.
 `
 }

@@ -22,8 +22,8 @@ export interface RunningDemo {
 }
 
 /** The page as `npm run build` made it. */
-const pageFolder = fileURLToPath(new URL('./page', import.meta.url))
-const appId = 'demo'
+export const pageFolder = fileURLToPath(new URL('./page', import.meta.url))
+export const appId = 'demo'
 
 /**
  * Starts the demo on 127.0.0.1. Settings of the environment do not apply.
@@ -31,8 +31,7 @@ const appId = 'demo'
  * @throws Error when the page was not built
  */
 export function startDemo({ port: given }: { readonly port: number }): Promise<RunningDemo> {
-  if (!existsSync(join(pageFolder, 'chat.js')))
-    throw new Error('the page of the demo is not built; run npm run build in the checkout')
+  requirePage()
   return Lifecycle.start(async (parts) => {
     const folder = parts.add(makeFolder(), removeFolder)
     // The origin of the page, the only one that may call the server, has the port.
@@ -63,13 +62,20 @@ export function startDemo({ port: given }: { readonly port: number }): Promise<R
   })
 }
 
-function makeFolder(): string {
+/** @throws Error when the page was not built */
+export function requirePage(): void {
+  if (!existsSync(join(pageFolder, 'chat.js')))
+    throw new Error('the page of the demo is not built; run npm run build in the checkout')
+}
+
+/** Makes a temporary folder, which is removed when the process ends. */
+export function makeFolder(): string {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'hermod-demo-'))
   // An error that ends the process leaves nothing behind either.
   process.once('exit', () => removeFolder(folder))
   return folder
 }
 
-function removeFolder(folder: string): void {
+export function removeFolder(folder: string): void {
   rmSync(folder, { recursive: true, force: true })
 }

@@ -7,7 +7,7 @@ import { pageRoutes } from '@hermod/server/dist/http/routes/pages.js'
 import { type RouteFamily, readingRoutes } from '@hermod/server/dist/http/routes/router.js'
 
 /** Everything loads from this server, and nothing else runs or loads. */
-const pagePolicy =
+export const pagePolicy =
   "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 interface DemoPageOptions {
@@ -52,6 +52,7 @@ function sessionRoutes({ responses, admit }: AssetRoutesOptions, session: () => 
   })
 }
 
-function isForThisMachine({ headers: { host = '' } }: IncomingMessage): boolean {
+/** A page of another name that DNS resolves to 127.0.0.1 is not for this machine. */
+export function isForThisMachine({ headers: { host = '' } }: IncomingMessage): boolean {
   return /^(?:127\.0\.0\.1|localhost):\d+$/.test(host)
 }

@@ -1,3 +1,4 @@
+import { startClusterDemo } from './cluster/cluster-demo.js'
 import { startDemo } from './demo.js'
 import { type DemoScene, launchBrowser, playScene } from './scene/scene.js'
 
@@ -6,6 +7,8 @@ export interface DemoOptions {
   readonly port: number
   /** Absent: the page is for people, until a signal. */
   readonly scene?: DemoScene
+  /** Three nodes on a PostgreSQL; absent: one process with the embedded database. */
+  readonly cluster?: { readonly databaseUrl?: string }
   /** Called with the address of the page. */
   started(url: string): void
 }
@@ -15,11 +18,11 @@ export interface DemoOptions {
  * @param stopped resolves to end it
  */
 export async function runDemo(
-  { port, scene, started }: DemoOptions,
+  { port, scene, cluster, started }: DemoOptions,
   stopped: Promise<void>,
 ): Promise<void> {
   await using browser = scene && (await launchBrowser())
-  const demo = await startDemo({ port })
+  const demo = await (cluster ? startClusterDemo({ port, ...cluster }) : startDemo({ port }))
   try {
     started(demo.url)
     if (scene && browser) await Promise.race([stopped, playScene(browser, demo.url, scene)])

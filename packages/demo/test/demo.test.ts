@@ -2,12 +2,11 @@
  * `hermod demo` in a real browser: the scene, and the page of examples/chat as users of a keyboard
  * and of screen readers have it.
  */
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { get } from 'node:http'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { Child, isFullRun, TempFolder, testChromium, waitFor } from '@hermod/testkit'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import { type Browser, chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   hermodEnvironment,
@@ -17,9 +16,9 @@ import {
 import { type RunningDemo, startDemo } from '../dist/demo.js'
 import { Stage } from '../dist/scene/stage.js'
 import { steps } from '../dist/scene/steps.js'
+import { focusText, tabTo, violations } from './support/page-checks.js'
 
 const executablePath = testChromium()
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 describe('the server of the demo', () => {
   let demo: RunningDemo
@@ -154,28 +153,4 @@ function statusUnder(address: string, name: string): Promise<number | undefined>
       resolve(response.statusCode)
     }).on('error', reject)
   })
-}
-
-/** Returns what axe finds wrong, with the places. */
-async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(axe)
-  const found = (await page.evaluate('axe.run()')) as {
-    violations: { id: string; nodes: { target: string[] }[] }[]
-  }
-  return found.violations.map(({ id, nodes }) =>
-    [id, ...nodes.map(({ target }) => target.join(' '))].join(': '),
-  )
-}
-
-/** Presses the tab key until an element has the focus. */
-async function tabTo(page: Page, selector: string): Promise<void> {
-  const isThere = () => page.evaluate(`document.activeElement.matches('${selector}')`)
-  for (let presses = 0; presses < 20 && !(await isThere()); presses++)
-    await page.keyboard.press('Tab')
-  expect(await isThere()).toBe(true)
-}
-
-/** Returns the text of the element with the focus. */
-function focusText(page: Page): Promise<string> {
-  return page.evaluate('document.activeElement.textContent')
 }

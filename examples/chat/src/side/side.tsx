@@ -1,7 +1,7 @@
 import { createClient } from '@hermod/client'
 import { HermodProvider } from '@hermod/client/react'
-import { useEffect, useState } from 'react'
-import type { DemoUser } from '../session.js'
+import { type ReactNode, useEffect, useState } from 'react'
+import { type DemoUser, serviceUrl } from '../session.js'
 import { Chat } from './chat.js'
 
 interface SideProps {
@@ -9,13 +9,15 @@ interface SideProps {
   readonly appId: string
   /** Narrow windows show one side only. */
   readonly isShown: boolean
+  /** Shown above the chat. */
+  readonly children?: ReactNode
 }
 
 /** The chat of one user. An app has one client for its whole life; this page has one for each side. */
-export function Side({ user, appId, isShown }: SideProps) {
+export function Side({ user, appId, isShown, children }: SideProps) {
   const [client] = useState(() =>
     createClient({
-      url: location.origin,
+      url: serviceUrl(user),
       appId,
       userId: user.userId,
       deviceGuid: `demo-${user.userId}`,
@@ -30,6 +32,7 @@ export function Side({ user, appId, isShown }: SideProps) {
   return (
     <HermodProvider client={client}>
       <section className="side" aria-label={user.name} data-shown={isShown}>
+        {children}
         <Chat name={user.name} />
       </section>
     </HermodProvider>

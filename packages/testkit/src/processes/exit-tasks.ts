@@ -19,7 +19,8 @@ export function atExit(task: () => void): () => void {
 function listen(): void {
   listening = true
   process.once('exit', runTasks)
-  for (const signal of signals) process.once(signal, () => endBy(signal))
+  // Before the other listeners, which may remove themselves.
+  for (const signal of signals) process.prependOnceListener(signal, () => endBy(signal))
 }
 
 function endBy(signal: NodeJS.Signals): void {
