@@ -108,6 +108,10 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
       const own = await open(second, user)
       const group = await aGroup(user, { members: [friend] })
       const ext = JSON.stringify({ input_status: 'typing' })
+      // The other node knows the member once it has an event of the group.
+      const first = { ...textTo([group], 'first'), type: 2 }
+      await user.api.succeed('POST', '/message/send', { body: first })
+      await phone.next('message.stored')
       const body = { ...textTo([group], '', { ext }), type: 2 }
       await user.api.succeed('POST', '/message/send', { body })
       expect((await phone.next('typing')).data).toMatchObject({ user_id: user.id })
