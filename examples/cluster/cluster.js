@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -7,6 +7,11 @@ import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PostgresCluster } from '@hermod/testkit'
+
+if (spawnSync('haproxy', ['-v']).status !== 0) {
+  console.error('HAProxy is missing, for example: apt-get install haproxy')
+  process.exit(1)
+}
 
 const basePort = Number(process.env.CLUSTER_PORT ?? 8080)
 const hermod = resolve(import.meta.dirname, '../../packages/server/bin/hermod.js')
@@ -102,10 +107,6 @@ for (const node of nodes) startNode(node)
 const config = join(folder, 'haproxy.cfg')
 writeFileSync(config, haproxyConfig)
 balancer = spawn('haproxy', ['-f', config], { stdio: 'inherit' })
-balancer.once('error', () => {
-  console.error('HAProxy is missing: apt-get install haproxy')
-  void stop()
-})
 for (const { port } of [...nodes, { port: basePort }])
   while (!(await isReady(port))) await sleep(100)
 

@@ -10,9 +10,16 @@ import { expect, it } from 'vitest'
 const folder = resolve(import.meta.dirname, '../../../../examples/cluster')
 const hasPrograms = findPostgres() !== null && spawnSync('haproxy', ['-v']).status === 0
 
-it.skipIf(!isFullRun || !hasPrograms)(
-  'the cluster answers through HAProxy while a node is killed and comes back',
-  async () => {
+it('says what is missing on a machine without HAProxy', () => {
+  const env = { ...process.env, PATH: folder }
+  const { status, stderr } = spawnSync(process.execPath, ['cluster.js'], { cwd: folder, env })
+  expect([status, String(stderr)]).toEqual([1, expect.stringContaining('HAProxy is missing')])
+})
+
+if (isFullRun && hasPrograms)
+  it('the cluster answers through HAProxy while a node is killed and comes back', {
+    timeout: 120_000,
+  }, async () => {
     const port = await freePort()
     // Without the settings of the tests, which nodes refuse.
     const own = Object.entries(process.env).filter(([name]) => !name.startsWith('HERMOD_'))
@@ -65,6 +72,4 @@ it.skipIf(!isFullRun || !hasPrograms)(
       cluster.kill('SIGTERM')
       if (cluster.exitCode === null) await once(cluster, 'exit')
     }
-  },
-  120_000,
-)
+  })

@@ -72,6 +72,7 @@ const relay = new OutboxRelay({
 const appended = (app) => relay.wake(app)
 const outbox = new Outbox({ database, store, clock, appended })
 const writer = new MessageWriter({
+  reached() {},
   database,
   handOver: { wants: () => false, handOver() {} },
   ids: new IdGenerator(new IdReservations(database).reserve, clock.now),
