@@ -1,6 +1,14 @@
 /** `hermod demo --cluster` in a real browser: nodes are killed while both sides write. */
 import { chmodSync, readdirSync } from 'node:fs'
-import { Child, findPostgres, isFullRun, TempFolder, testChromium, waitFor } from '@hermod/testkit'
+import {
+  Child,
+  findPostgres,
+  isFullRun,
+  PostgresCluster,
+  TempFolder,
+  testChromium,
+  waitFor,
+} from '@hermod/testkit'
 import { type Browser, chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hermodEnvironment, hermodScript } from '../../server/test/support/hermod-command.js'
@@ -33,6 +41,14 @@ describe.runIf(isWanted && executablePath !== null)('the page of the demo with n
   it('has each side on a node of its own', async () => {
     await stage.ada.sees('On node 1')
     await stage.ben.sees('On node 2')
+  })
+
+  it('lets no page of another origin kill a node', async () => {
+    const headers = { origin: 'https://example.org' }
+    const { status } = await fetch(`${demo.url}/nodes/0/kill`, { method: 'POST', headers })
+    expect(status).toBe(404)
+    const { nodes } = (await (await fetch(`${demo.url}/nodes`)).json()) as { nodes: string[] }
+    expect(nodes).toEqual(['running', 'running', 'running'])
   })
 
   it('loses no message and shows none twice while the nodes of both sides are killed', async () => {
@@ -103,4 +119,13 @@ describe.runIf(isWanted)('hermod demo --cluster', () => {
     expect(await child.exited).toMatchObject({ code: 0 })
     expect(readdirSync(folder.path)).toEqual([])
   }, 90_000)
+  it('refuses a database that has tables', async () => {
+    await using cluster = await PostgresCluster.start()
+    const { url } = await cluster.createDatabase()
+    const demo = await startClusterDemo({ port: 0, databaseUrl: url })
+    await demo.stop()
+    await expect(startClusterDemo({ port: 0, databaseUrl: url })).rejects.toThrow(
+      'the database of --database is not empty',
+    )
+  })
 })

@@ -38,6 +38,7 @@ export { emptyMemoryDisk, memoryDisk } from './memory-disk.js'
 export {
   type ClusterOptions,
   findPostgres,
+  isEmptyDatabase,
   PostgresCluster,
   type PostgresPrograms,
   type TestDatabase,

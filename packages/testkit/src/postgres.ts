@@ -359,6 +359,21 @@ export class PostgresCluster implements AsyncDisposable {
   }
 }
 
+/** Reports whether a database has no tables. @throws Error when it cannot be reached */
+export async function isEmptyDatabase(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    const { rows } = await client.query<{ is_empty: boolean }>(
+      'SELECT NOT EXISTS (SELECT FROM pg_tables WHERE schemaname = ANY (current_schemas(false))) AS is_empty',
+    )
+    return rows[0]?.is_empty === true
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
 /** @returns undefined: no server answers yet */
 async function dataDirAt(url: string): Promise<string | undefined> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 })

@@ -6,7 +6,7 @@ import { loadConfig } from '@hermod/server/dist/config/config.js'
 import { startService } from '@hermod/server/dist/context/server/server.js'
 import { Lifecycle } from '@hermod/server/dist/lib/lifecycle.js'
 import { createLog } from '@hermod/server/dist/observability/log.js'
-import { findPostgres, freePort, PostgresCluster } from '@hermod/testkit'
+import { findPostgres, freePort, isEmptyDatabase, PostgresCluster } from '@hermod/testkit'
 import {
   appId,
   type RunningDemo,
@@ -41,6 +41,7 @@ export function startClusterDemo({
   requirePage()
   return Lifecycle.start(async (parts) => {
     const databaseUrl = givenUrl ?? (await startPostgres(parts))
+    await requireEmpty(databaseUrl)
     const folder = parts.add(makeFolder(), removeFolder)
     const port = given === 0 ? await freePort() : given
     const settings = clusterSettings({ port, databaseUrl, filesDir: join(folder, 'files') })
@@ -75,6 +76,14 @@ async function startPostgres(parts: Lifecycle): Promise<string> {
   return (await cluster.createDatabase()).url
 }
 
+/** @throws Error when the database has tables */
+async function requireEmpty(databaseUrl: string): Promise<void> {
+  // The start of the service tells why a database cannot be reached.
+  const isEmpty = await isEmptyDatabase(databaseUrl).catch(() => true)
+  if (!isEmpty)
+    throw new Error('the database of --database is not empty; name an empty one for the demo')
+}
+
 interface ClusterAddresses {
   readonly port: number
   readonly databaseUrl: string
@@ -106,8 +115,7 @@ async function prepare(settings: Record<string, string>): Promise<DemoUser[]> {
   const clock = new DemoClock()
   const service = await startService(loaded, createLog('error', process.stderr), { clock })
   try {
-    if (service.first === null)
-      throw new Error('the database of the demo is not empty; name an empty one with --database')
+    if (service.first === null) throw new Error('the database of the demo is not empty')
     return await createWorld(new DemoServer(service.url, service.first), clock)
   } finally {
     await service.stop()
