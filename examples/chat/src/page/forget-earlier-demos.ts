@@ -8,5 +8,6 @@ export async function forgetEarlierDemos({ appId, users }: DemoSession): Promise
   const start = `hermod ["${location.origin}/`
   const own = users.map((user) => nameOf(serviceUrl(user), user.userId))
   for (const { name = '' } of await indexedDB.databases())
-    if (name.startsWith(start) && !own.includes(name)) indexedDB.deleteDatabase(name)
+    if (name.startsWith(start) && name.includes(`,"${appId}",`) && !own.includes(name))
+      indexedDB.deleteDatabase(name)
 }
