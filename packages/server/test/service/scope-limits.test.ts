@@ -241,7 +241,9 @@ describe.each(testBackends())('a token that loses a scope on $name', (backend) =
     expect((await send()).code).toBe(200)
     const begun = performance.now()
     await setScopes(server, made, ['messages:read'])
-    expect(namedScope(await send())).toBe('messages:send')
+    // The end of the session may come before the call.
+    const refusal = await send().then(namedScope, (error: Error) => error.message)
+    expect(refusal).toMatch(/^messages:send$|4502/)
     const { data } = await client.next('session.closing')
     expect(data).toMatchObject({
       code: 4502,
