@@ -1,4 +1,4 @@
-/** Several nodes on one PostgreSQL, with sessions on all of them: rates, processor time, latency between them. */
+/** Several nodes on one PostgreSQL with sessions on all of them: rates, processor time, latencies. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ServerProcess, startServer } from '@hermod/testkit'
 import type { Builds, Storage, StoredServer } from '../measure/build.js'
@@ -18,10 +18,10 @@ export interface NodesOptions {
 export interface NodeCountFigures {
   readonly nodes: number
   readonly sendsPerSecond: number
-  /** Of the processes of the service, of all nodes. */
+  /** Processor time of all nodes. */
   readonly cpuUsPerSend: number
   readonly databaseCpuUsPerSend: number
-  /** Of the messages between nodes. */
+  /** Bytes of the messages between nodes. */
   readonly busBytesPerSend: number
   /** From the send to the event on another node, at a quarter of the rate of one node. */
   readonly latency: Latencies
@@ -31,9 +31,9 @@ export interface NodeCountFigures {
   readonly storm: ReturnResult
 }
 
-/** What the end of one of three nodes costs the others. */
+/** Cost of the end of one of three nodes for the others. */
 export interface KillFigures {
-  /** Of messages between the other two, while the node is killed. */
+  /** Latencies of messages between the other two, while the node is killed. */
   readonly latency: Latencies
   readonly errors: number
   /** All devices of the killed node come to another one and are in sync. */

@@ -7,7 +7,7 @@ export interface DeviceLogin {
   readonly userId: number
   readonly token: string
   readonly deviceGuid: string
-  /** Of its node; absent: that of the swarm. */
+  /** Port of its node; absent: that of the swarm. */
   readonly port?: number
 }
 

@@ -450,7 +450,7 @@ export const voiceFormats = ['amr', 'mp3'] as const
 /** HTTP methods of an upload ticket. */
 export const uploadMethods = ['POST', 'PUT'] as const
 
-/** Of a node: it works, it is to finish and to leave, or it gives no sign of life. */
+/** State of a node: it works, it finishes and leaves, or it gives no sign of life. */
 export const nodeStates = ['live', 'draining', 'dead'] as const
 
 /** Location of the secret key: secret.key in the data folder, or HERMOD_SECRET_KEY. */

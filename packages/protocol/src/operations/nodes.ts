@@ -7,7 +7,7 @@ const whichNode = {
   node_id: string({ description: 'ID of the node', minLength: 1, maxLength: 64 }),
 }
 
-/** As the nodes told with their last heartbeats. */
+/** Figures of the last heartbeats of the nodes. */
 export const listNodes = operation({
   ...operatorOperation,
   id: 'operator.node.list',

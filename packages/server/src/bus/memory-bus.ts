@@ -24,7 +24,7 @@ export class MemoryBus implements Bus {
     return () => listeners.delete(listener)
   }
 
-  /** Nothing of it is ever lost. */
+  /** Calls no listener, since this bus loses nothing. */
   onReconnected(_listener: () => void): void {}
 
   async start(): Promise<void> {}

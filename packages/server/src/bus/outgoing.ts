@@ -25,7 +25,7 @@ const maxWaitingBytes = 4 * 1024 * 1024
 
 /** The messages that wait for the next statement. */
 export class Outgoing {
-  /** As JSON; equal ones leave once. */
+  /** Topics by the JSON of their messages; equal messages leave once. */
   #waiting = new Map<string, Topic>()
   #bytes = 0
   readonly #budget = new TokenBucket({ perSecond: bytesPerSecond, burst: bytesPerSecond })

@@ -50,8 +50,7 @@ const members: { readonly [T in Topic]: Readonly<Record<keyof BusMessages[T], Ch
 }
 
 /**
- * Checks a message of another process. Any role that may connect to the database can send, and nodes
- * of another build may have other topics and members.
+ * Checks a message of another process: nodes of another build may have other topics and members.
  * @returns null when this build does not understand it
  */
 export function toMessage(entry: unknown): ReceivedMessage | null {

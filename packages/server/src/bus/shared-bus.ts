@@ -170,7 +170,7 @@ export class SharedBus implements Bus {
     await this.#probe(connection)
   }
 
-  /** Sends no message, which comes back to this node. */
+  /** Sends a text without messages, which comes back to this node. */
   #probe({ open }: Connection): Promise<void> {
     this.#sentAt = performance.now()
     return open.send([this.#writer.emptyText])

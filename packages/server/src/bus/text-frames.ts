@@ -1,7 +1,7 @@
 import { isJsonObject, parseJson } from '../lib/json.js'
 import { maxTextBytes } from './carrier.js'
 
-/** What one text of the carrier has: whole messages, or a part of one. */
+/** Content of one text of the carrier: whole messages, or a part of one. */
 export type TextFrame =
   | { readonly from: string; readonly messages: readonly unknown[] }
   | {

@@ -258,7 +258,7 @@ async function requireDurableCommits(
   if (config.storage.kind === 'postgres') log.info(failoverSentence(settings))
 }
 
-/** What a failover to a standby may lose. */
+/** Returns a sentence about the loss that a failover to a standby may cause. */
 function failoverSentence({
   synchronousCommit,
   synchronousStandbys: names,

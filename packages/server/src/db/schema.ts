@@ -908,7 +908,7 @@ export interface KeyChecksTable {
 }
 
 /** One row: names this database and its history. A restored database gets another epoch. */
-/** What the database has lost of a history; rows go when an operator has acknowledged them. */
+/** Losses of events by failovers; an operator acknowledges a row, which deletes it. */
 export const lostHistoriesTable = {
   /** The epoch of the lost history. */
   epoch: text,

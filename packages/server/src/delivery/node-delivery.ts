@@ -223,7 +223,7 @@ export class NodeDelivery implements SessionDelivery, HandOver, RecentOutbox, Tr
 
   #heads(appIds: readonly string[]): MaybePromise<ReadonlyMap<string, number>> {
     const { database, outbox } = this.options
-    return database.read((db) => outbox.headsOf(db, appIds))
+    return database.read((db) => outbox.heads(db, appIds))
   }
 
   #open(appId: string): RunningApp {

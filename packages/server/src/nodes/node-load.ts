@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { NodeFigure } from './node-figures.js'
 
-/** What a node tells with each heartbeat about the seconds before. */
+/** Figures that a node reports with each heartbeat, of the time since the last one. */
 export interface LoadFigures {
   /** Open sessions. */
   readonly connections: number

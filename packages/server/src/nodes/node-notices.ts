@@ -11,7 +11,7 @@ export interface NodeNotice {
 
 /** The lowest limit of connections to the database. */
 export interface ConnectionLimit {
-  /** What sets the limit, such as `PostgreSQL (max_connections …)`. */
+  /** Origin of the limit, such as `PostgreSQL (max_connections …)`. */
   readonly of: string
   readonly connections: number
 }

@@ -4,7 +4,7 @@ import { sql } from '../db/kysely.js'
 import { systemClock } from '../lib/clock.js'
 import type { NodeRows, StoredNode } from './node-rows.js'
 
-/** What a node tells about itself when it takes a lease. */
+/** Facts that a node reports when it takes a lease. */
 export interface NodeFacts {
   readonly version: string
   readonly schema: number

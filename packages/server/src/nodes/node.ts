@@ -9,9 +9,9 @@ export interface ThisNode {
   readonly id: string
   /** The number of its present lease; changes when its lease was ended. 0 before the start. */
   readonly lease: number
-  /** Whether the lease is certainly valid now, by the process's monotonic clock. */
+  /** True while the lease is certainly valid, by the process's monotonic clock. */
   readonly isLive: boolean
-  /** Whether it is to finish its work and to leave. */
+  /** True once it finishes its work and leaves. */
   readonly isDraining: boolean
   /** The figures that it exchanges with the other nodes. */
   readonly figures: NodeFigures

@@ -1,6 +1,6 @@
 /** A question to another node. Plain data. */
 export interface NodeQuestion {
-  /** What is asked, and of what. */
+  /** The question and its subject; plain data. */
   readonly about: unknown
   /** A text that many questions share, such as a notification; it is sent once for all of them. */
   readonly text?: string
@@ -13,7 +13,7 @@ export type NodeAnswer = boolean | number | null
 export interface QuestionMessage {
   readonly to: string
   readonly from: string
-  /** Of the message; its answer has it too. */
+  /** Number of the message, which its answer repeats. */
   readonly id: number
   readonly questions: readonly { readonly about: unknown; readonly text?: number }[]
   /** The texts of the questions, which have their places. */

@@ -19,7 +19,7 @@ interface SharesView {
 }
 
 /**
- * Which node runs a work, by the number of its lease. A work whose number is of no node that lives
+ * Holders of shares, by the number of their lease. A work whose number is of no node that lives
  * is free: such a number never lives again.
  */
 export class ShareStore {

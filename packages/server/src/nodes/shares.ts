@@ -3,13 +3,13 @@ export type ShareKind = 'consumer' | 'webhooks' | 'maintenance'
 
 /** The right of this node to run a work. */
 export interface Share {
-  /** Whether the work may begin and go on. */
+  /** True while the work may begin and continue. */
   readonly isHeld: boolean
-  /** Whether the work, while it ends, may still write how far it has come. */
+  /** True while the work, also one that ends, may write its progress. */
   readonly isOwn: boolean
 }
 
-/** How the nodes share the work that one of them at a time runs. */
+/** Division of the work that one node at a time runs. */
 export interface Shares {
   /**
    * Names a work that this node can run.

@@ -1,6 +1,6 @@
 import type { MetricRegistry } from './metric-registry.js'
 
-/** What a node knows of itself and of those that share its database. */
+/** Figures of a node and of those that share its database. */
 export interface NodeVitals {
   /** Nodes that live. */
   readonly nodes: number

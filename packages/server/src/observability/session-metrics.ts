@@ -1,7 +1,7 @@
 import type { MetricRegistry } from './metric-registry.js'
 import type { Counter } from './prom-client.js'
 
-/** What a node knows of the sessions of all nodes. */
+/** Figures of the sessions of all nodes, as one node reads them. */
 export interface SessionFigures {
   /** Since the last read of the table of sessions. */
   readonly ageSeconds: number

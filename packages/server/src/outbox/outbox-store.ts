@@ -157,19 +157,13 @@ export class OutboxStore {
       .execute()
   }
 
-  /** The last position of each app that has one. */
-  async heads(db: Queryable): Promise<ReadonlyMap<string, number>> {
-    const rows = await db.selectFrom('outbox_heads').select(['app_id', 'position']).execute()
-    return new Map(rows.map(({ app_id, position }) => [app_id, position]))
-  }
-
-  /** The last positions of those of the apps that have one. */
-  async headsOf(db: Queryable, appIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
-    const rows = await db
-      .selectFrom('outbox_heads')
-      .select(['app_id', 'position'])
-      .where('app_id', 'in', paddedForPlanCache(appIds))
-      .execute()
+  /** The last position of each app that has one. @param appIds leaves out all others */
+  async heads(db: Queryable, appIds?: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const all = db.selectFrom('outbox_heads').select(['app_id', 'position'])
+    const rows = await (appIds
+      ? all.where('app_id', 'in', paddedForPlanCache(appIds))
+      : all
+    ).execute()
     return new Map(rows.map(({ app_id, position }) => [app_id, position]))
   }
 

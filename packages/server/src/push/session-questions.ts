@@ -13,7 +13,7 @@ export interface AskedSession {
   readonly id: number
 }
 
-/** What is asked. */
+/** Kind of the question. */
 export type SessionQuestion = AskedSession &
   (
     | /** Pings it. The answer is the time of it, by the clock of the session's node. */

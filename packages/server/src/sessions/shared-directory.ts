@@ -10,7 +10,7 @@ export interface KnownSession {
   readonly id: number
   readonly nodeId: string
   readonly lease: number
-  /** How long ago it closed; null: it is open. */
+  /** Milliseconds since it closed; null: it is open. */
   readonly closedForMs: number | null
 }
 

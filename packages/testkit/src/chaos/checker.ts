@@ -277,7 +277,7 @@ class Check {
     return this.#losses.some(({ from, killedAt }) => begun <= killedAt && ended >= from)
   }
 
-  /** What came at this time may be of commits that were lost. */
+  /** Tests whether a line of this time may be of commits that were lost. */
   #isDoubtfulSight(time: number): boolean {
     return this.#losses.some(({ from, wellAt }) => time >= from && time <= wellAt)
   }

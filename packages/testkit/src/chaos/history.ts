@@ -27,7 +27,7 @@ export interface HistoryValues {
     readonly id: string
     readonly key: string
     readonly position: number
-    /** Of an event about a stored message. */
+    /** The message of an event about a stored one. */
     readonly stored?: { readonly conversation: string } & Placed
   }
   /** A push that a gateway accepted. */
@@ -45,7 +45,7 @@ export interface HistoryValues {
   fault: { readonly kind: string; readonly target?: string }
 }
 
-/** What is recorded. */
+/** The recorded lines. */
 export type HistoryFunction = keyof HistoryValues
 
 /**

@@ -1,4 +1,4 @@
-/** What the schedule of a run does to a service. */
+/** Kinds of faults that the schedule of a run has. */
 export const faultKinds = [
   /** SIGKILL of a node, which its supervisor starts again. */
   'kill',
@@ -37,7 +37,7 @@ export interface Fault {
   readonly kind: FaultKind
   /** Index of the node; of a fault of the database any. */
   readonly node: number
-  /** How long it lasts, of those that choose. */
+  /** Duration of a fault whose kind leaves it open. */
   readonly lastsMs: number
   /** From the begin of the fault before to the begin of this one, at least. */
   readonly pauseMs: number

@@ -29,7 +29,7 @@ export interface FilesClaim {
   readonly others: readonly string[]
 }
 
-/** What is known about the folder. */
+/** The mark in the folder, and the row of the database. */
 export interface FoundFolder {
   /** The mark in the folder; null for none. */
   readonly own: string | null

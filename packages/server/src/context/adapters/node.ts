@@ -27,7 +27,10 @@ interface CreateNodeOptions {
   readonly log: Logger
 }
 
-/** Makes this node and its shares of the work. With the embedded database it is the only one. The data folder is locked. */
+/**
+ * Makes this node and its shares of the work. With the embedded database it is the only one. The
+ * data folder is locked.
+ */
 export function createNode({
   config,
   database,

@@ -31,7 +31,7 @@ interface SessionsOptions {
   readonly log: Logger
 }
 
-/** What the nodes know of the sessions of one another. */
+/** The sessions of all nodes. */
 export interface NodeSessions {
   readonly directory: SessionDirectory
   readonly admission: SessionAdmission
@@ -41,7 +41,7 @@ export interface NodeSessions {
   stop(): Promise<void>
 }
 
-/** With the embedded database there is no other node. */
+/** Makes the sessions of all nodes; with the embedded database those of this one. */
 export function createNodeSessions(options: SessionsOptions): NodeSessions {
   if (options.database.dialect.name === 'postgres') return sharedSessions(options)
   return {

@@ -187,7 +187,7 @@ export interface SqlDialect {
   readonly connectionLimit?: (
     db: QueryExecutorProvider,
   ) => Promise<{ readonly of: string; readonly connections: number }>
-  /** How migrations wait for locks, on a database where other nodes use the tables meanwhile. */
+  /** Waiting of migrations for locks, on a database whose tables other nodes use at the same time. */
   readonly migrationLocks?: {
     /** Begins every migration: it fails when a lock is not given soon. */
     readonly limit: string

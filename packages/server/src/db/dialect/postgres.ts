@@ -5,6 +5,7 @@ import {
   PostgresIntrospector,
   PostgresQueryCompiler,
 } from '../kysely.js'
+import { postgresTime } from '../database-now.js'
 import type { SqlDialect } from './dialect.js'
 import { bulkAppend, bulkStatement } from './postgres/bulk.js'
 import { answersInTime } from './postgres/client.js'
@@ -58,8 +59,6 @@ const unavailableErrno = new Set([
 const unavailableText =
   /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable/
 
-const databaseTime = 'floor(extract(epoch from statement_timestamp()) * 1000)::bigint'
-
 /** In the schema where new tables are created. */
 const listTables = `
   select relname::text as name from pg_class
@@ -97,7 +96,7 @@ export function postgresDialect(options: PostgresOptions): SqlDialect {
         }),
       ),
   )
-  const now = options.goesByProcess ? null : databaseTime
+  const now = options.goesByProcess ? null : postgresTime
   return {
     name: 'postgres',
     writes: networkDialect(() => new PoolDriver(pool)),

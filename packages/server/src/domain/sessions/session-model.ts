@@ -10,7 +10,7 @@ export interface SessionOpening {
   readonly userId: Int64
   /** null: it has no device. */
   readonly deviceSn: number | null
-  /** Of an Admin token; such sessions count apart from those of the user. */
+  /** True for a session of an Admin token, which counts apart from those of the user. */
   readonly isReader: boolean
   /** The ID that it has unless the device had a greater one. */
   readonly ownId: number
@@ -46,7 +46,7 @@ export interface DeviceSessionRow extends SessionKey {
 /** A part of the table of sessions. */
 export interface SessionPage {
   readonly rows: readonly DeviceSessionRow[]
-  /** Where the next page begins; null: there is none. */
+  /** Start of the next page; null: there is none. */
   readonly next: SessionKey | null
 }
 

@@ -1,5 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Queryable, StatementTx, Tx } from '../../db/database.js'
+import { postgresTime } from '../../db/database-now.js'
 import { sql } from '../../db/kysely.js'
 import { stringifyJson } from '../../lib/json.js'
 import type {
@@ -13,8 +14,7 @@ import type {
   SessionPage,
 } from './session-model.js'
 
-/** The clock of the database, milliseconds since 1970; constant in a statement, so that indexes serve it. */
-const now = sql<number>`(extract(epoch from statement_timestamp()) * 1000)::bigint`
+const now = sql.raw<number>(postgresTime)
 const openColumns = sql`app_id, user_id, device_sn, node_id, lease, session_id, is_reader, since, changed_at`
 const restored = sql`set node_id = excluded.node_id, lease = excluded.lease, session_id = excluded.session_id,
   is_reader = excluded.is_reader, changed_at = excluded.changed_at, closed_at = null`
@@ -251,7 +251,7 @@ export class SessionStore {
   }
 }
 
-/** As parameters, so that it shares the round trip of the statements after it. */
+/** Sets `synchronous_commit` by a statement with parameters, which shares the round trip of the next ones. */
 function withoutWait(tx: Tx) {
   return sql`select set_config('synchronous_commit', ${'off'}, true)`.execute(tx)
 }

@@ -10,7 +10,7 @@ const clockOffsetMs = 8_000
 /** Nodes that a fault leaves alone. */
 const leastWell = 1
 const patienceMs = 120_000
-/** How long a standby lags before commits are lost. */
+/** Lag of a standby before commits are lost. */
 const lagMs = 1_000
 /** The time in which nodes notice a loss after all of them are ready. */
 const wellAfterMs = 5_000
@@ -19,7 +19,7 @@ export interface ChaosClusterOptions {
   readonly nodes: number
   readonly history: History
   readonly env?: Readonly<Record<string, string>>
-  /** Whether standbys are made, for promotions. */
+  /** True to make standbys, for promotions. */
   readonly hasStandby: boolean
 }
 

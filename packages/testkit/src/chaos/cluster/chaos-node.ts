@@ -33,7 +33,7 @@ export interface ChaosNodeOptions {
  * starts it again whenever it ends. Its database is behind a proxy, and its clock can be shifted.
  */
 export class ChaosNode implements AsyncDisposable {
-  /** How processes ended that were neither killed nor terminated by a fault. */
+  /** Exits of processes that no fault has killed or terminated. */
   readonly ownExits: Exit[] = []
   starts = 0
   /** The `hermod` script of another build, which it starts from then on. */
