@@ -1,8 +1,8 @@
 import { isFullRun, testBackends } from '@hermod/testkit'
-import { type Fault, type FaultKind, faultKinds, planFaults } from '@hermod/testkit/chaos'
+import { type FaultKind, faultKinds, planFaults, type ScheduleOptions } from '@hermod/testkit/chaos'
 import { describe, expect, it } from 'vitest'
 import { Random } from '../../../server/test/support/random.js'
-import { ChaosRun } from './chaos-run.js'
+import { ChaosRun, type ChaosRunOptions } from './chaos-run.js'
 import { LaterBuild } from './later-build.js'
 import { reportOf } from './report.js'
 import { restartOneByOne } from './rolling-restart.js'
@@ -21,8 +21,16 @@ const shortKinds: readonly FaultKind[] = [
 ]
 const timeoutMs = 900_000
 
+interface Schedule extends Pick<ScheduleOptions, 'kinds' | 'count' | 'everyMs' | 'longestMs'> {
+  readonly crowd: Pick<ChaosRunOptions, 'connected' | 'absent' | 'everyMs' | 'hasStandby'>
+  /** The time without a fault after each ten. */
+  readonly restMs: number
+}
+
 /** Runs a schedule, with a rest after each ten faults. */
-async function runSchedule(run: ChaosRun, faults: readonly Fault[], restMs: number) {
+async function runSchedule({ crowd, restMs, ...plan }: Schedule) {
+  const faults = planFaults({ random: new Random(seed), nodes, ...plan })
+  await using run = await ChaosRun.start({ random: new Random(seed), nodes, ...crowd })
   for (let begin = 0; begin < faults.length; begin += 10) {
     await run.inflict(faults.slice(begin, begin + 10))
     await run.heal(restMs)
@@ -35,49 +43,32 @@ async function runSchedule(run: ChaosRun, faults: readonly Fault[], restMs: numb
 }
 
 describe.runIf(testBackends().some(({ name }) => name === 'postgres'))('chaos', () => {
-  it('leaves every message once and in order on three nodes that are killed, stopped and cut', {
-    timeout: timeoutMs,
-  }, async () => {
-    const kinds = shortKinds
-    const faults = planFaults({
-      random: new Random(seed),
-      kinds,
-      count: kinds.length,
-      nodes,
-      everyMs: 1_200,
-      longestMs: 2_000,
-    })
-    const crowd = { connected: 3, absent: 1, everyMs: 150 }
-    await using run = await ChaosRun.start({
-      random: new Random(seed),
-      nodes,
-      hasStandby: false,
-      ...crowd,
-    })
-    await runSchedule(run, faults, 0)
-  })
+  it(
+    'leaves every message once and in order on three nodes that are killed, stopped and cut',
+    {
+      timeout: timeoutMs,
+    },
+    () =>
+      runSchedule({
+        ...{ kinds: shortKinds, count: shortKinds.length, everyMs: 1_200, longestMs: 2_000 },
+        crowd: { connected: 3, absent: 1, everyMs: 150, hasStandby: false },
+        restMs: 0,
+      }),
+  )
 
   if (isFullRun)
-    it('leaves every message once and in order in ten minutes with each kind of fault', {
-      timeout: timeoutMs,
-    }, async () => {
-      const faults = planFaults({
-        random: new Random(seed),
-        kinds: faultKinds,
-        count: 60,
-        nodes,
-        everyMs: 7_000,
-        longestMs: 8_000,
-      })
-      const crowd = { connected: 5, absent: 2, everyMs: 600 }
-      await using run = await ChaosRun.start({
-        random: new Random(seed),
-        nodes,
-        hasStandby: true,
-        ...crowd,
-      })
-      await runSchedule(run, faults, 20_000)
-    })
+    it(
+      'leaves every message once and in order in ten minutes with each kind of fault',
+      {
+        timeout: timeoutMs,
+      },
+      () =>
+        runSchedule({
+          ...{ kinds: faultKinds, count: 60, everyMs: 7_000, longestMs: 8_000 },
+          crowd: { connected: 5, absent: 2, everyMs: 600, hasStandby: true },
+          restMs: 20_000,
+        }),
+    )
 
   if (isFullRun)
     it.each([

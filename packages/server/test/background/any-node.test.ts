@@ -31,9 +31,8 @@ import {
   textTo,
 } from '../support/messaging/messaging.js'
 import { scopedToken, setScopes } from '../support/scoped-tokens.js'
+import { sharedKey, sharedTokens } from '../support/shared-settings.js'
 
-const secretKey = `key-${'k'.repeat(40)}`
-const tokens = { adminToken: `hma_${'a'.repeat(48)}`, operatorToken: `hmo_${'b'.repeat(48)}` }
 /** The promise of a second, and the time of the call that notices it on a busy machine. */
 const endsWithinMs = 1_500
 
@@ -64,7 +63,7 @@ const toUser = ({ owner, bob }: Place) => isOk(send(bob.api, textTo([owner.id], 
 
 const operate = ({ api }: Place, path: string, body: object) =>
   api
-    .as(tokens.operatorToken)
+    .as(sharedTokens.operatorToken)
     .succeed('POST', `/operator/v1/${path}`, { body: { app_id: api.options.appId, ...body } })
 
 /** A right that is a value of the application. */
@@ -233,10 +232,10 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
       proxies = [await proxyOf(), await proxyOf()]
       const [first, second] = proxies as [DatabaseProxy, DatabaseProxy]
       const options = {
-        ...tokens,
+        ...sharedTokens,
         env: {
           HERMOD_CHECK_ANSWERS: 'on',
-          HERMOD_SECRET_KEY: secretKey,
+          ...sharedKey,
           HERMOD_DEVICES_PER_USER: `${devicesPerUser}`,
         },
       }
@@ -257,7 +256,7 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
     async function places(): Promise<readonly [Place, Place]> {
       const [first] = nodes as readonly [ServerProcess]
       const { data } = await first.api
-        .as(tokens.operatorToken)
+        .as(sharedTokens.operatorToken)
         .succeed('POST', '/operator/v1/app/create', { body: {} })
       const apis = nodes.map(
         ({ api }) => new Api({ ...api.options, appId: data.app_id, adminToken: data.admin_token }),
@@ -358,7 +357,7 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
       async (how) => {
         if (how === 'with the bus') for (const proxy of proxies) proxy.mend()
         const api = roundRobin(nodes.map((node) => node.api))
-        const operator = api.as(tokens.operatorToken)
+        const operator = api.as(sharedTokens.operatorToken)
         const app = { app_id: `app-${++names}` }
         const { data: made } = await operator.succeed('POST', '/operator/v1/app/create', {
           body: app,
@@ -421,10 +420,10 @@ if (isFullRun)
       beforeAll(async () => {
         database = await backend.createDatabase()
         const options = {
-          ...tokens,
+          ...sharedTokens,
           databaseUrl: database.url as string,
           env: {
-            HERMOD_SECRET_KEY: secretKey,
+            ...sharedKey,
             HERMOD_RATE_LIMIT: 'on',
             HERMOD_APP_RATE: `${perSecond}`,
             HERMOD_APP_BURST: `${perSecond}`,

@@ -10,9 +10,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openSql, type Sql } from '../support/database/sql.js'
 import { callHermod } from '../support/hermod-command.js'
 import { contents, sendText } from '../support/messaging/messaging.js'
+import { sharedKey, sharedTokens } from '../support/shared-settings.js'
 
 const postgres = testBackends().filter(({ name }) => name === 'postgres')
-const tokens = { adminToken: `hma_${'a'.repeat(48)}`, operatorToken: `hmo_${'b'.repeat(48)}` }
 const patience = { timeoutMs: 60_000 }
 
 describe.each(postgres)('several nodes', (backend) => {
@@ -30,9 +30,9 @@ describe.each(postgres)('several nodes', (backend) => {
 
   it('drain: the node says so, moves its sessions and its work, and ends with code 0', async () => {
     const databaseUrl = database.url as string
-    const env = { HERMOD_SECRET_KEY: `key-${'k'.repeat(40)}`, HERMOD_DRAIN_SECONDS: '1' }
-    await using first = await startServer({ ...tokens, databaseUrl, env })
-    await using second = await startServer({ ...tokens, databaseUrl, env })
+    const env = { ...sharedKey, HERMOD_DRAIN_SECONDS: '1' }
+    await using first = await startServer({ ...sharedTokens, databaseUrl, env })
+    await using second = await startServer({ ...sharedTokens, databaseUrl, env })
     const [alice, bob] = [await first.api.newSession(), await first.api.newSession()]
     const clients: GatewayClient[] = []
     for (let each = 0; each < 3; each++) {

@@ -19,6 +19,7 @@ import { openSql, type Sql } from '../support/database/sql.js'
 import { callHermod } from '../support/hermod-command.js'
 import { contents, sendText } from '../support/messaging/messaging.js'
 import { InProcessServer } from '../support/in-process-server.js'
+import { sharedKey, sharedTokens } from '../support/shared-settings.js'
 
 const postgres = testBackends().filter(({ name }) => name === 'postgres')
 const facts = { version: '1', schema: 1, host: 'test', pool: 1, settings: {} }
@@ -161,7 +162,7 @@ describe.each(postgres)('leases of nodes', (backend) => {
     await using target = await backend.createDatabase()
     const options = {
       databaseUrl: target.url as string,
-      env: { HERMOD_SECRET_KEY: `key-${'k'.repeat(40)}` },
+      env: sharedKey,
     }
     await using first = await startServer(options)
     const { adminToken, operatorToken } = first
@@ -216,8 +217,6 @@ describe.each(postgres)('leases of nodes', (backend) => {
   })
 })
 
-const tokens = { adminToken: `hma_${'a'.repeat(48)}`, operatorToken: `hmo_${'b'.repeat(48)}` }
-const env = { HERMOD_SECRET_KEY: `key-${'k'.repeat(40)}` }
 const timeoutMs = 180_000
 /** Longer than a node may be silent. */
 const longMs = 20_000
@@ -233,7 +232,7 @@ if (isFullRun && testBackends().some(({ name }) => name === 'postgres'))
       // Of its own: it is halted.
       cluster = await PostgresCluster.start()
       database = await cluster.createDatabase()
-      const options = { ...tokens, env, databaseUrl: database.url }
+      const options = { ...sharedTokens, env: sharedKey, databaseUrl: database.url }
       nodes = [await startServer(options), await startServer(options)]
       sql = await openSql({ dataDir: '', databaseUrl: database.url })
     }, timeoutMs)

@@ -4,21 +4,19 @@ import { describe, expect, it } from 'vitest'
 import { openSql } from '../support/database/sql.js'
 import { callHermod } from '../support/hermod-command.js'
 import { integrityFaults } from '../support/messaging/messaging.js'
-
-const tokens = { adminToken: `hma_${'a'.repeat(48)}`, operatorToken: `hmo_${'b'.repeat(48)}` }
-const key = { HERMOD_SECRET_KEY: 'k'.repeat(40) }
+import { sharedKey, sharedTokens } from '../support/shared-settings.js'
 
 describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
   'a start beside other nodes',
   (backend) => {
     it('reports settings that differ, and pools that PostgreSQL has no room for, as hermod check does', async () => {
       await using database = await backend.createDatabase()
-      const options = { ...tokens, databaseUrl: database.url as string }
-      await using first = await startServer({ ...options, env: key })
+      const options = { ...sharedTokens, databaseUrl: database.url as string }
+      await using first = await startServer({ ...options, env: sharedKey })
       expect(await integrityFaults(first)).toEqual([])
       expect(first.output()).not.toContain('must be the same')
       const env = {
-        ...key,
+        ...sharedKey,
         HERMOD_USER_TOKEN_DAYS: '7',
         HERMOD_LOG_LEVEL: 'debug',
         HERMOD_DATABASE_POOL: '90',
@@ -58,7 +56,7 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
 
     it('is refused beside 63 nodes, and not beside one that is silent', async () => {
       await using database = await backend.createDatabase()
-      const options = { ...tokens, databaseUrl: database.url as string, env: key }
+      const options = { ...sharedTokens, databaseUrl: database.url as string, env: sharedKey }
       await using first = await startServer(options)
       await using sql = await openSql({ dataDir: first.dataDir, databaseUrl: database.url })
       await sql.run(`insert into nodes
@@ -77,7 +75,7 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
 
     it('is refused in the data folder of another node', async () => {
       await using database = await backend.createDatabase()
-      const options = { ...tokens, databaseUrl: database.url as string, env: key }
+      const options = { ...sharedTokens, databaseUrl: database.url as string, env: sharedKey }
       await using first = await startServer(options)
       await expect(startServer({ ...options, dataDir: first.dataDir })).rejects.toThrow(
         `is in use by process ${first.pid}; stop that process or set HERMOD_DATA_DIR to another folder`,

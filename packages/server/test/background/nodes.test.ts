@@ -21,11 +21,9 @@ import {
   unreadCounts,
 } from '../support/messaging/messaging.js'
 import { namedScope, scopedToken, setScopes } from '../support/scoped-tokens.js'
+import { sharedKey, sharedTokens } from '../support/shared-settings.js'
 
 const nodeCount = 3
-/** Nodes that share a database are given one. */
-const secretKey = `key-${'k'.repeat(40)}`
-const tokens = { adminToken: `hma_${'a'.repeat(48)}`, operatorToken: `hmo_${'b'.repeat(48)}` }
 
 describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
   'several nodes',
@@ -38,9 +36,9 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
     beforeAll(async () => {
       database = await backend.createDatabase()
       const options = {
-        ...tokens,
+        ...sharedTokens,
         databaseUrl: database.url as string,
-        env: { HERMOD_CHECK_ANSWERS: 'on', HERMOD_SECRET_KEY: secretKey },
+        env: { HERMOD_CHECK_ANSWERS: 'on', ...sharedKey },
       }
       // All at the same moment and on an empty database: each wants to make the schema, the
       // application and its tokens.
@@ -154,7 +152,7 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
     })
 
     it('acknowledgement by ID: finds the first broadcast that another node has just stored', async () => {
-      const operator = first.api.as(tokens.operatorToken)
+      const operator = first.api.as(sharedTokens.operatorToken)
       const { data } = await operator.succeed('POST', '/operator/v1/app/create', {
         body: { app_id: 'quiet' },
       })

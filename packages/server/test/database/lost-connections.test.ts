@@ -23,6 +23,7 @@ import { DatabasePlace } from '../support/database/database-place.js'
 import { openSql } from '../support/database/sql.js'
 import { StallingProxy } from '../support/database/stalling-proxy.js'
 import { sendText, sessions, textTo } from '../support/messaging/messaging.js'
+import { sharedKey } from '../support/shared-settings.js'
 
 /** Issues IDs over a network of its own. */
 class IssuingNode implements AsyncDisposable {
@@ -205,7 +206,7 @@ function failover(): void {
     await using standby = await primary.startStandby()
     const { proxy, url: databaseUrl } = await StallingProxy.start(database.url)
     await using _ = proxy
-    const options = { databaseUrl, env: { HERMOD_SECRET_KEY: 'k'.repeat(40) } }
+    const options = { databaseUrl, env: sharedKey }
     await using node = await startServer(options)
     await using other = await startServer({
       ...options,
@@ -283,7 +284,7 @@ function failover(): void {
       settings: { fsync: 'off', full_page_writes: 'off' },
     })
     const { url: databaseUrl } = await cluster.createDatabase()
-    const options = { databaseUrl, env: { HERMOD_SECRET_KEY: 'k'.repeat(40) } }
+    const options = { databaseUrl, env: sharedKey }
     await using node = await startServer(options)
     const { adminToken, operatorToken } = node
     await using other = await startServer({ ...options, adminToken, operatorToken })

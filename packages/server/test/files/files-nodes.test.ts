@@ -24,11 +24,10 @@ import {
 } from '../support/files/files.js'
 import { callHermod } from '../support/hermod-command.js'
 import { integrityFaults, sendText, sessions } from '../support/messaging/messaging.js'
+import { sharedKey, sharedTokens } from '../support/shared-settings.js'
 
 const content = 'the content of a file'
 const isElsewhere = { status: 503, code: answerCode.files_on_other_node }
-const tokens = { adminToken: `hma_${'a'.repeat(48)}`, operatorToken: `hmo_${'b'.repeat(48)}` }
-const key = { HERMOD_SECRET_KEY: 'k'.repeat(40) }
 
 /** Fetches the file of an address from a node. */
 async function fetchFrom({ api }: ServerProcess, token: string, address: string) {
@@ -41,7 +40,7 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
   (backend) => {
     it('another folder: its node answers files with 503, says why, and takes over with a copy', async () => {
       await using database = await backend.createDatabase()
-      const options = { ...tokens, databaseUrl: database.url as string, env: key }
+      const options = { ...sharedTokens, databaseUrl: database.url as string, env: sharedKey }
       await using first = await startServer(options)
       const [alice, bob] = await sessions(first, 2)
       const address = await sendFile(alice.api, { to_id: bob.id }, Buffer.from(content))
@@ -86,10 +85,10 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
       await using database = await backend.createDatabase()
       using folder = new TempFolder('command')
       const databaseUrl = database.url as string
-      const env = { ...key, HERMOD_DATA_DIR: folder.path, HERMOD_DATABASE_URL: databaseUrl }
+      const env = { ...sharedKey, HERMOD_DATA_DIR: folder.path, HERMOD_DATABASE_URL: databaseUrl }
       const { code, err } = await callHermod(['app', 'create', '--id', 'early'], env)
       expect({ code, err }).toMatchObject({ code: 0 })
-      await using server = await startServer({ ...tokens, databaseUrl, env: key })
+      await using server = await startServer({ ...sharedTokens, databaseUrl, env: sharedKey })
       const [alice, bob] = await sessions(server, 2)
       await sendFile(alice.api, { to_id: bob.id }, Buffer.from(content))
     })
@@ -97,8 +96,8 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
     it('a shared folder: each node serves the files of all, also when one is killed in an upload', async () => {
       await using database = await backend.createDatabase()
       using folder = new TempFolder('shared')
-      const env = { ...key, HERMOD_FILES_DIR: folder.path, HERMOD_FILES_SHARED: 'on' }
-      const options = { ...tokens, databaseUrl: database.url as string, env }
+      const env = { ...sharedKey, HERMOD_FILES_DIR: folder.path, HERMOD_FILES_SHARED: 'on' }
+      const options = { ...sharedTokens, databaseUrl: database.url as string, env }
       const started = await Promise.all([startServer(options), startServer(options)])
       await using first = started[0]
       await using second = started[1]
@@ -133,8 +132,8 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
       using _ = disk
       await using database = await backend.createDatabase()
       const filesDir = join(disk.path, 'files')
-      const env = { ...key, HERMOD_FILES_DIR: filesDir, HERMOD_FILES_SHARED: 'on' }
-      const options = { ...tokens, databaseUrl: database.url as string, env }
+      const env = { ...sharedKey, HERMOD_FILES_DIR: filesDir, HERMOD_FILES_SHARED: 'on' }
+      const options = { ...sharedTokens, databaseUrl: database.url as string, env }
       await using first = await startServer(options)
       const [alice, bob] = await sessions(first, 2)
       const address = await sendFile(alice.api, { to_id: bob.id }, Buffer.from(content))
@@ -169,8 +168,8 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
       it('a folder that nodes have without HERMOD_FILES_SHARED: one of them serves files', async () => {
         await using database = await backend.createDatabase()
         using folder = new TempFolder('unshared')
-        const env = { ...key, HERMOD_FILES_DIR: folder.path }
-        const options = { ...tokens, databaseUrl: database.url as string, env }
+        const env = { ...sharedKey, HERMOD_FILES_DIR: folder.path }
+        const options = { ...sharedTokens, databaseUrl: database.url as string, env }
         await using first = await startServer(options)
         const [alice, bob] = await sessions(first, 2)
         const sendTo = ({ api }: ServerProcess) =>
@@ -197,8 +196,8 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
       it('the folder of a killed node: the next one waits until it is certain, and serves the files', async () => {
         await using database = await backend.createDatabase()
         using folder = new TempFolder('killed')
-        const env = { ...key, HERMOD_FILES_DIR: folder.path }
-        const options = { ...tokens, databaseUrl: database.url as string, env }
+        const env = { ...sharedKey, HERMOD_FILES_DIR: folder.path }
+        const options = { ...sharedTokens, databaseUrl: database.url as string, env }
         await using first = await startServer(options)
         const [alice, bob] = await sessions(first, 2)
         const address = await sendFile(alice.api, { to_id: bob.id }, Buffer.from(content))
@@ -230,7 +229,7 @@ for (const backend of anyBackend())
   describe(`HERMOD_FILES_DIR on ${backend.name}`, () => {
     it('the folder of another database: serves no files', async () => {
       using folder = new TempFolder('files')
-      const env = { ...key, HERMOD_FILES_DIR: folder.path }
+      const env = { ...sharedKey, HERMOD_FILES_DIR: folder.path }
       {
         await using before = await backend.startServer({ env })
         const [alice, bob] = await sessions(before, 2)

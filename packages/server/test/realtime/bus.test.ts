@@ -12,10 +12,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { openSql, type Sql } from '../support/database/sql.js'
 import { aGroup } from '../support/groups/groups.js'
 import { sendText, textTo } from '../support/messaging/messaging.js'
+import { sharedKey, sharedTokens } from '../support/shared-settings.js'
 
-/** Nodes that share a database are given one. */
-const secretKey = `key-${'k'.repeat(40)}`
-const tokens = { adminToken: `hma_${'a'.repeat(48)}`, operatorToken: `hmo_${'b'.repeat(48)}` }
 /** Half of the time between two looks into the database, the mean without a bus. */
 const polledMs = 500
 
@@ -35,8 +33,8 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
       database = await backend.createDatabase()
       network = await DatabaseProxy.start(() => new URL(database.url as string))
       const options = {
-        ...tokens,
-        env: { HERMOD_CHECK_ANSWERS: 'on', HERMOD_SECRET_KEY: secretKey },
+        ...sharedTokens,
+        env: { HERMOD_CHECK_ANSWERS: 'on', ...sharedKey },
       }
       nodes = await Promise.all(
         [database.url as string, network.url].map((databaseUrl) =>

@@ -19,10 +19,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { connect } from '../support/contacts.js'
 import { sendText } from '../support/messaging/messaging.js'
 import { PushWorld } from '../support/push/push-world.js'
+import { sharedKey, sharedTokens } from '../support/shared-settings.js'
 
-/** Nodes that share a database are given one. */
-const secretKey = `key-${'k'.repeat(40)}`
-const tokens = { adminToken: `hma_${'a'.repeat(48)}`, operatorToken: `hmo_${'b'.repeat(48)}` }
 const aheadMs = 8_000
 const clockAhead = new URL('../support/clock-ahead.mjs', import.meta.url).pathname
 
@@ -60,9 +58,9 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
 
     async function start(options: ServerOptions = {}): Promise<ServerProcess> {
       const node = await startServer({
-        ...tokens,
+        ...sharedTokens,
         databaseUrl: database.url as string,
-        env: { HERMOD_CHECK_ANSWERS: 'on', HERMOD_SECRET_KEY: secretKey },
+        env: { HERMOD_CHECK_ANSWERS: 'on', ...sharedKey },
         ...options,
       })
       nodes = [...nodes, node]
@@ -229,14 +227,18 @@ for (const backend of isFullRun ? testBackends('own') : [])
         simulator = await PushSimulator.start()
         const { url: databaseUrl } = await backend.createDatabase()
         const options = {
-          ...tokens,
+          ...sharedTokens,
           databaseUrl: databaseUrl as string,
-          env: { HERMOD_SECRET_KEY: secretKey },
+          env: sharedKey,
         }
         const first = await startServer(options)
         nodes = [first, await startServer(options)]
         world = new PushWorld(
-          { api: first.api, appId: first.api.options.appId, operatorToken: tokens.operatorToken },
+          {
+            api: first.api,
+            appId: first.api.options.appId,
+            operatorToken: sharedTokens.operatorToken,
+          },
           simulator,
         )
         await world.setCertificates(['vendor_x'])

@@ -23,9 +23,9 @@ import { operate, recall } from '../support/messaging/message-operations.js'
 import { contents, integrityFaults, sendText, textTo } from '../support/messaging/messaging.js'
 import { recordedEvents } from '../support/messaging/recorded-events.js'
 import { WatchedServer } from '../support/watched-server.js'
+import { sharedKey, sharedTokens } from '../support/shared-settings.js'
 
 const timeoutMs = 60_000
-const tokens = { adminToken: `hma_${'a'.repeat(48)}`, operatorToken: `hmo_${'b'.repeat(48)}` }
 
 /**
  * Statements wait for the locks of a test without the time limits of the service, which a busy
@@ -56,17 +56,18 @@ for (const backend of parallelBackend('durable')) {
       const env = {
         ...patience.env,
         HERMOD_CHECK_ANSWERS: 'on',
-        HERMOD_SECRET_KEY: `key-${'k'.repeat(40)}`,
+        ...sharedKey,
       }
       const createDatabase = async () => {
         const made = await backend.createDatabase()
         return { ...made, ...(made.url && { url: `${made.url}?${patience.options}` }) }
       }
-      watched = await WatchedServer.start({ ...backend, createDatabase }, { ...tokens, env })
+      watched = await WatchedServer.start({ ...backend, createDatabase }, { ...sharedTokens, env })
       const { server, databaseUrl } = watched
       first = server
       nodes = [first]
-      if (databaseUrl !== undefined) nodes.push(await startServer({ ...tokens, databaseUrl, env }))
+      if (databaseUrl !== undefined)
+        nodes.push(await startServer({ ...sharedTokens, databaseUrl, env }))
       sql = watched.sql
       people = new PeoplePool(first, 60)
     })

@@ -1,6 +1,7 @@
 /** Nodes on one database that are killed and started again while they are called. */
 import { type Backend, type ServerProcess, startServer, waitFor } from '@hermod/testkit'
 import { openSql, type Sql } from '../database/sql.js'
+import { sharedKey, sharedTokens } from '../shared-settings.js'
 
 export interface PushNodesOptions {
   readonly backend: Backend
@@ -9,12 +10,6 @@ export interface PushNodesOptions {
   readonly random: () => number
 }
 
-/** Nodes that share a database are given one. */
-const shared = {
-  adminToken: `hma_${'a'.repeat(48)}`,
-  operatorToken: `hmo_${'b'.repeat(48)}`,
-}
-const secretKey = `key-${'k'.repeat(40)}`
 const patienceMs = 120_000
 
 export class PushNodes implements AsyncDisposable {
@@ -123,8 +118,8 @@ function startNode(
   env: Readonly<Record<string, string>>,
 ): Promise<ServerProcess> {
   return startServer({
-    ...shared,
+    ...sharedTokens,
     ...(databaseUrl === undefined ? {} : { databaseUrl }),
-    env: { HERMOD_CHECK_ANSWERS: 'on', HERMOD_SECRET_KEY: secretKey, ...env },
+    env: { HERMOD_CHECK_ANSWERS: 'on', ...sharedKey, ...env },
   })
 }

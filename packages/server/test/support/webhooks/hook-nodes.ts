@@ -2,16 +2,12 @@
 import { type Api, type Backend, freePort, type ServerProcess, startServer } from '@hermod/testkit'
 import { openSql, type Sql } from '../database/sql.js'
 import type { Random } from '../random.js'
+import { sharedKey, sharedTokens } from '../shared-settings.js'
 
-/** Nodes that share a database have the same tokens and the same key. */
-const tokens = {
-  adminToken: `hma_${'a'.repeat(48)}`,
-  operatorToken: `hmo_${'b'.repeat(48)}`,
-}
 const env = {
   HERMOD_CHECK_ANSWERS: 'on',
   HERMOD_OUTBOUND_ALLOW: '127.0.0.1',
-  HERMOD_SECRET_KEY: `key-${'k'.repeat(40)}`,
+  ...sharedKey,
 }
 
 export class HookNodes implements AsyncDisposable {
@@ -55,7 +51,7 @@ export class HookNodes implements AsyncDisposable {
     const { databaseUrl } = this
     const database = databaseUrl === undefined ? {} : { databaseUrl }
     const port = await freePort()
-    this.#nodes.push(await startServer({ ...tokens, ...database, port, env }))
+    this.#nodes.push(await startServer({ ...sharedTokens, ...database, port, env }))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
