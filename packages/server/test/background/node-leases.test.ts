@@ -8,7 +8,7 @@ import {
   testBackends,
   waitFor,
 } from '@hermod/testkit'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Database } from '../../dist/db/database.js'
 import { LiveNode } from '../../dist/nodes/live-node.js'
 import { LiveShares } from '../../dist/nodes/live-shares.js'
@@ -79,6 +79,7 @@ describe.each(postgres)('leases of nodes', (backend) => {
     const leases = await Promise.all(ids.map((id) => store.take(id, facts)))
     expect(new Set(leases).size).toBe(8)
     const last = Math.max(...leases)
+    await vi.waitUntil(() => Date.now() > last)
     await sql.run('delete from nodes')
     expect(await store.take('node 0', facts)).toBeGreaterThan(last)
     const again = await store.take('node 0', facts)

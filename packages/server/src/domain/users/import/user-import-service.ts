@@ -250,12 +250,13 @@ export class UserImportService {
   /** Links the identities of new users. */
   async #link(tx: Tx, appId: string, plans: readonly PlannedImport[]): Promise<void> {
     const { identities, outbox, clock } = this.options
+    const linkedAt = clock.now()
     const rows = plans.flatMap(({ userId, user }) =>
       (user.identities ?? []).map((identity) => ({
         ...identity,
         appId,
         userId,
-        linkedAt: clock.now(),
+        linkedAt,
       })),
     )
     await identities.insertMany(tx, rows)
