@@ -286,6 +286,26 @@ describe.each(testBackends())('the dispatcher of webhooks on $name', (backend) =
       expect(new Set(later)).toEqual(new Set(['second']))
     })
 
+    it('a failed answer after the lease is over: makes no event wait that another node has delivered', async () => {
+      await using second = open({ pollMs: 50, name: 'second', isHeld: false })
+      await using first = open({ pollMs: 50, name: 'first' })
+      const endpoint = await first.endpoint('hook')
+      const answers: ((outcome: 'refused') => void)[] = []
+      receivers.answer = () => new Promise((resolve) => answers.push(resolve))
+      await first.dispatcher.start()
+      await second.dispatcher.start()
+      await first.append(app, 1)
+      await receivers.got('hook', 1)
+      first.shares.expire()
+      receivers.answer = () => 'delivered'
+      second.shares.take()
+      await second.reaches(endpoint, 1)
+      for (const answer of answers) answer('refused')
+      await first.dispatcher.stop()
+      expect(receivers.arrivals.map(({ node }) => node)).toEqual(['first', 'second'])
+      expect(await first.database.read((db) => first.waiting.listWaiting(db, endpoint))).toEqual([])
+    })
+
     it('a node that gives its shares back: ends its requests first, and no event is sent twice', async () => {
       await using second = open({ pollMs: 50, name: 'second', isHeld: false })
       await using first = open({ pollMs: 50, name: 'first' })

@@ -206,6 +206,7 @@ export class EndpointWorker {
       add: async (some, attempt) => {
         const current = some.map(async (event) => (await this.#current(event)) ?? event)
         const stored = (await Promise.all(current)).map((event) => this.#toStored(event))
+        this.#requireServed()
         await waiting.add(stored, attempt)
       },
       read: async (place) => {
@@ -215,9 +216,14 @@ export class EndpointWorker {
         const payload = await events.ofStored(event.appId, event.kind, stored.payload)
         return payload && { ...event, payload }
       },
-      update: (place, attempt) =>
-        database.statement((tx) => waiting.update(tx, endpoint, place, attempt)),
-      remove: (place) => database.statement((tx) => waiting.remove(tx, endpoint, place)),
+      update: async (place, attempt) => {
+        this.#requireServed()
+        await database.statement((tx) => waiting.update(tx, endpoint, place, attempt))
+      },
+      remove: async (place) => {
+        this.#requireServed()
+        await database.statement((tx) => waiting.remove(tx, endpoint, place))
+      },
       disable: (reason) => {
         observer.disabled(endpoint, reason)
         disable(endpoint, reason).catch((error) => observer.failed(endpoint.appId, error))
@@ -234,18 +240,25 @@ export class EndpointWorker {
 
   async #send(some: readonly LoggedEvent[], attempt: number): Promise<Sent | null> {
     const { endpoint } = this
-    const { sender, secretsOf, clock, isServed } = this.options
-    if (!isServed(endpoint.appId)) {
-      // The queue ends before it can store anything.
-      this.queue.stop()
-      throw new Error('another node serves the application')
-    }
+    const { sender, secretsOf, clock } = this.options
     const events = await this.#fresh(some)
+    this.#requireServed()
     if (events.length === 0) return null
     const at = clock.now()
     const target = targetOf(endpoint, secretsOf(endpoint))
     const result = await sender.send(target, events, this.#ended.signal)
     return { result, events, attempt, at }
+  }
+
+  /**
+   * Ends the queue when another node may serve the application, as after a pause of the machine: a
+   * late result must not change what that node has stored.
+   */
+  #requireServed(): void {
+    const { appId } = this.endpoint
+    if (this.options.isServed(appId)) return
+    this.queue.stop()
+    throw new Error('another node serves the application')
   }
 
   #note({ result, events, attempt, at }: Sent, nextAt: number): void {

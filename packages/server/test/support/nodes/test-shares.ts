@@ -29,6 +29,12 @@ export class TestShares implements Shares {
     this.#isOwn = true
   }
 
+  /** The lease is over, and the node has not noticed it, as after a pause of its machine. */
+  expire(): void {
+    this.#isHeld = false
+    this.#isOwn = false
+  }
+
   /** Other nodes have all shares from now on. */
   async lose(): Promise<void> {
     this.#isOwn = false
