@@ -279,11 +279,13 @@ export class ChaosRun implements AsyncDisposable {
     return found
   }
 
-  /** The table of sessions has one open session of each connected user, on a node that lives. */
+  /** Of the crowd, the table of sessions has one open session per connected user, on a live node. */
   async #sessionsTable(): Promise<string[]> {
+    const users = [...this.crowd.people, ...this.crowd.absent].map(({ id }) => id)
     const rows = await this.#query(`select s.user_id, n.lease is not null as lives from sessions s
       left join nodes n on n.node_id = s.node_id and n.lease = s.lease and n.ended_at is null
-      where s.app_id = '${appId}' and s.closed_at is null order by s.user_id`)
+      where s.app_id = '${appId}' and s.closed_at is null and s.user_id in (${users.join()})
+      order by s.user_id`)
     const stored = rows.map(({ user_id, lives }) => `${user_id}${lives ? '' : ' of a dead node'}`)
     const right = this.crowd.people.map(({ id }) => String(id)).sort()
     return stored.join() === right.join()
