@@ -143,12 +143,13 @@ describe('a store that the browser has emptied', () => {
     expect(await two.send(2)).toBe('send')
   })
 
-  it('gets them back from the next tab that leads', async () => {
-    const { store, unsent, one, two } = await emptied()
+  it('gets both back from the next tab that leads', async () => {
+    const { store, unsent, one, two, guid } = await emptied()
     one.crash()
     await settle()
     expect((await store.load()).unsent).toEqual(unsent)
     expect(leaderOf(two).options.state.unsent).toEqual(unsent)
+    expect(leaderOf(two).options.deviceGuid).toBe(guid)
   })
 })
 

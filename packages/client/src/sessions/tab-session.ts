@@ -53,7 +53,7 @@ export class TabSession implements ClientSession {
   #identifying: Leader | undefined
   /** Its token, until the first leader of this tab takes it. */
   #token: string | undefined
-  /** The device of the store, once this tab has led. */
+  /** The device of the store, which every tab knows, in case that the browser empties the store. */
   #deviceGuid: string | undefined
   #leadership: Leadership | undefined
   #waiting = new AbortController()
@@ -200,6 +200,8 @@ export class TabSession implements ClientSession {
       this.#tabs = openTabs(this.#name)
       this.#tabs.listen((value) => this.#receive(value))
       this.#tabs.watch((change) => this.#tabChanged(change))
+      await this.#guidOf(store)
+      if (this.#isClosed) return
       this.#state.reload(stored)
     } catch (error) {
       this.#storeFailed(error, this.#store)
