@@ -11,4 +11,9 @@ describe('frames', () => {
       '{"event":"message.stored","data":{},"change":7}',
     )
   })
+
+  it('the extension of a push may have integers beyond 2^53', () => {
+    const frame = encodeEvent('push.notification', { ext: { n: 12345678901234567890n } })
+    expect(frame.toString()).toContain('{"n":12345678901234567890}')
+  })
 })

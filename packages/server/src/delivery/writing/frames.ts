@@ -1,10 +1,11 @@
 import type { Int64 } from '@hermod/protocol'
+import { stringifyJson } from '../../lib/json.js'
 import { textFrame } from '../../sessions/frames.js'
 
 /** Returns the frame of an event. @param change its number in the log */
 export function encodeEvent(kind: string, data: unknown, change?: number): Buffer {
   const number = change === undefined ? '' : `,"change":${change}`
-  return textFrame(`{"event":"${kind}","data":${JSON.stringify(data)}${number}}`)
+  return textFrame(`{"event":"${kind}","data":${stringifyJson(data)}${number}}`)
 }
 
 /**
