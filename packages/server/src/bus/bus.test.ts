@@ -148,6 +148,7 @@ describe('several nodes', () => {
       '{"from":"x","part":[0,0,1000000000],"base64":"aa"}',
       '{"from":"x","part":[1,0,1],"base64":"%%%"}',
       '{"from":"x","messages":[["event.transient",{"appId":"shop","receivers":{"userIds":[1]},"event":{"kind":"\\"","data":{}}}]]}',
+      '{"from":"x","messages":[["event.transient",{"appId":"shop","receivers":{"userIds":[1]},"event":{"kind":"message.stored","data":{}}}]]}',
       '{"from":"x","messages":[["no.such_topic",{}]]}',
       '{"from":"x","messages":[["__proto__",{}]]}',
     ]

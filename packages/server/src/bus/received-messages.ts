@@ -1,3 +1,4 @@
+import { transientEventSchemas } from '@hermod/protocol/events'
 import { isJsonObject, type JsonObject } from '../lib/json.js'
 import type { BusMessages, Topic } from './bus.js'
 
@@ -9,7 +10,6 @@ export type ReceivedMessage = {
 type Check = (value: unknown) => boolean
 
 const maxNameLength = 1_000
-const eventKind = /^[a-z_.]{1,100}$/
 const isName: Check = (value) => typeof value === 'string' && value.length <= maxNameLength
 const isText: Check = (value) => typeof value === 'string'
 const isNumber: Check = (value) => typeof value === 'number'
@@ -26,8 +26,11 @@ const isAnswer: Check = (value) =>
   value === null || typeof value === 'boolean' || typeof value === 'number'
 const isQuestion: Check = (value) =>
   isJsonObject(value) && isJsonObject(value.about) && isAbsentOr(isNumber)(value.text)
+/** Stored events come from the database alone. */
 const isEvent: Check = (value) =>
-  isJsonObject(value) && eventKind.test(String(value.kind)) && isJsonObject(value.data)
+  isJsonObject(value) &&
+  Object.hasOwn(transientEventSchemas, String(value.kind)) &&
+  isJsonObject(value.data)
 const isReceivers: Check = (value) =>
   isJsonObject(value) &&
   (isListOf(isId)(value.userIds) || (isId(value.groupId) && isId(value.exceptId)))
