@@ -95,7 +95,7 @@ function sharedSessions({
     sessionClosed: (session) => writer.close(session),
   })
   // What a commit promised may be lost with a connection, and a lease that was ended has no sessions.
-  database.dialect.onConnection?.(() => feed.repairSoon())
+  database.dialect.onLostConnection?.(() => feed.repairSoon())
   node.onNewLease(() => feed.repairSoon())
   metrics.sessions.watch(() => ({
     ageSeconds: feed.ageSeconds,

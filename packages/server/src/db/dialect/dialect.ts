@@ -140,8 +140,8 @@ export interface SqlDialect {
   readonly readNow: (sql: string, parameters: readonly unknown[]) => MaybePromise<unknown[]>
   /** Closes what {@link readNow} has opened, where nothing else does. */
   readonly close?: () => Promise<void>
-  /** Calls the listener after each new connection; absent where the database has none. */
-  readonly onConnection?: (listener: () => void) => void
+  /** Calls the listener when a connection was lost; absent where the database has none. */
+  readonly onLostConnection?: (listener: () => void) => void
   /** Guards all connections from now on; absent where the database has none. */
   readonly guard?: (guard: ConnectionGuard<Kysely<never>>) => void
   /** Runs long reads without delaying others; opened for one of them and closed after it. */

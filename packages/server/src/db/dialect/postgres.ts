@@ -104,7 +104,7 @@ export function postgresDialect(options: PostgresOptions): SqlDialect {
     longWrites: withoutDeadline,
     readNow: (sql, parameters) => reads.all(sql, parameters),
     close: () => pool.close(),
-    onConnection: (listener) => pool.onConnection(listener),
+    onLostConnection: (listener) => pool.onLostConnection(listener),
     guard: (guard) => gate.set(guard),
     rowLocks: true,
     numbersParameters: true,

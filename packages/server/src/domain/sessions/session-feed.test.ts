@@ -117,6 +117,13 @@ describe('the feed of sessions', () => {
     expect(directory.holders).toEqual([])
   })
 
+  it('forgets sessions that ended while the database was down, and whose rows it has lost', async () => {
+    table.rows.delete(5)
+    feed.repairSoon()
+    await pass(1)
+    expect(told).toEqual(['5 came', '5 left 0 ms ago'])
+  })
+
   it('repairs the rows of its node at the start, each minute, when asked, and after a failure', async () => {
     expect(table.repairs).toBe(1)
     await pass(59)

@@ -53,7 +53,7 @@ export class SessionFeed {
     return (performance.now() - this.#readAt) / 1_000
   }
 
-  /** The rows of this node are compared with its sessions at the next read. */
+  /** At the next read the whole table is read, and the rows of this node compared with its sessions. */
   repairSoon(): void {
     this.#needsRepair = true
   }
@@ -79,12 +79,14 @@ export class SessionFeed {
   }
 
   async #follow(): Promise<void> {
+    const isAsked = this.#needsRepair
+    this.#needsRepair = false
     try {
-      if (performance.now() - this.#readAt > longestGapMs) await this.#readAll()
+      // A crash of the database also loses rows of others, which then never close.
+      if (isAsked || performance.now() - this.#readAt > longestGapMs) await this.#readAll()
       await this.#readChanges()
       await this.#closeEnded()
-      if (!this.#needsRepair && performance.now() - this.#repairedAt < repairMs) return
-      this.#needsRepair = false
+      if (!isAsked && performance.now() - this.#repairedAt < repairMs) return
       await this.options.repair.run()
       this.#repairedAt = performance.now()
     } catch (error) {

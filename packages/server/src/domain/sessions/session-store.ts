@@ -241,12 +241,17 @@ export class SessionStore {
     return rows.map((row) => ({ id: row.node_id, lease: row.lease }))
   }
 
-  /** Deletes sessions that closed longer ago than a time. @returns how many */
+  /**
+   * Deletes sessions that closed longer ago than a time, and of which that was written as long ago:
+   * those of a dead node closed before anybody could read it.
+   * @returns how many
+   */
   async deleteClosed(tx: StatementTx, closedForMs: number, limit: number): Promise<number> {
     const { numAffectedRows = 0n } =
       await sql`delete from sessions where (app_id, user_id, session_id) in (
       select app_id, user_id, session_id from sessions
-      where closed_at < ${now} - ${closedForMs}::bigint limit ${limit}::bigint)`.execute(tx)
+      where closed_at < ${now} - ${closedForMs}::bigint and changed_at < ${now} - ${closedForMs}::bigint
+      limit ${limit}::bigint)`.execute(tx)
     return Number(numAffectedRows)
   }
 }

@@ -89,8 +89,8 @@ export class LazyPool implements ClientSource {
     private readonly watch: ConnectionWatch | null = null,
   ) {}
 
-  /** Calls the listener after each new connection. */
-  onConnection(listener: () => void): void {
+  /** Calls the listener when a connection was lost. */
+  onLostConnection(listener: () => void): void {
     this.#listeners.push(listener)
   }
 
@@ -212,17 +212,18 @@ export class LazyPool implements ClientSource {
       verify: (client, done) => void prepare(client).then(() => done(), done),
       Client: watch ? watchedClients(postgres, watch) : postgres.Client,
     })
+    const lost = () => {
+      options.gate?.lost()
+      for (const listener of this.#listeners) listener()
+    }
     pool.on('acquire', (client) => watch?.mark(client, 'used'))
     pool.on('release', (error, client) => {
       watch?.mark(client, 'idle')
-      if (error) options.gate?.lost()
+      if (error) lost()
     })
     // A connection that is lost while in use fails its next statement; an event without a listener
     // would end the process.
-    pool.on('connect', (client) => {
-      client.on('error', () => options.gate?.lost())
-      for (const listener of this.#listeners) listener()
-    })
+    pool.on('connect', (client) => client.on('error', lost))
     return pool.on('error', options.onError)
   }
 }
