@@ -17,6 +17,7 @@ const basePort = Number(process.env.CLUSTER_PORT ?? 8080)
 const hermod = resolve(import.meta.dirname, '../../packages/server/bin/hermod.js')
 const folder = mkdtempSync(join(tmpdir(), 'hermod-cluster-'))
 const adminToken = `hma_${randomBytes(24).toString('hex')}`
+const operatorToken = `hmo_${randomBytes(24).toString('hex')}`
 const postgres = process.env.HERMOD_DATABASE_URL ? null : await PostgresCluster.start()
 const databaseUrl = process.env.HERMOD_DATABASE_URL ?? (await postgres.createDatabase()).url
 
@@ -30,7 +31,7 @@ const common = {
   HERMOD_DATABASE_URL: databaseUrl,
   HERMOD_SECRET_KEY: randomBytes(32).toString('hex'),
   HERMOD_BOOTSTRAP_ADMIN_TOKEN: adminToken,
-  HERMOD_OPERATOR_TOKEN: `hmo_${randomBytes(24).toString('hex')}`,
+  HERMOD_OPERATOR_TOKEN: operatorToken,
   HERMOD_PUBLIC_URL: `http://127.0.0.1:${basePort}`,
   HERMOD_TRUST_PROXY: '127.0.0.1',
   HERMOD_HOST: '127.0.0.1',
@@ -70,8 +71,11 @@ function startNode(node) {
     HERMOD_DATA_DIR: dataDir,
   }
   node.process = spawn(process.execPath, [hermod, 'serve'], { env, stdio: 'inherit' })
-  node.process.once('exit', () => {
+  node.process.once('exit', (code, signal) => {
     node.process = null
+    if (isStopping) return
+    console.log(`${node.name} has ended (${signal ?? `exit code ${code}`})`)
+    if (!isStarted) void stop(1)
   })
 }
 
@@ -80,14 +84,20 @@ async function isReady(port) {
   return answer?.status === 200
 }
 
-async function stop() {
+async function stop(code = 0) {
+  if (isStopping) return
+  isStopping = true
   balancer?.kill()
   const running = nodes.flatMap(({ process: child }) => child ?? [])
   for (const child of running) child.kill('SIGTERM')
   await Promise.all(running.map((child) => child.exitCode ?? once(child, 'exit')))
   await postgres?.[Symbol.asyncDispose]()
   rmSync(folder, { recursive: true, force: true })
-  process.exit()
+  process.exit(code)
+}
+
+async function untilReady(port) {
+  while (!(await isReady(port))) await sleep(100)
 }
 
 const commands = {
@@ -101,17 +111,28 @@ const commands = {
 }
 
 let balancer = null
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, stop)
+let isStarted = false
+let isStopping = false
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  // The listener of PostgresCluster would end it before the nodes.
+  process.removeAllListeners(signal)
+  process.on(signal, () => void stop())
+}
 mkdirSync(common.HERMOD_FILES_DIR, { mode: 0o700 })
 for (const node of nodes) startNode(node)
+for (const { port } of nodes) await untilReady(port)
 const config = join(folder, 'haproxy.cfg')
 writeFileSync(config, haproxyConfig)
 balancer = spawn('haproxy', ['-f', config], { stdio: 'inherit' })
-for (const { port } of [...nodes, { port: basePort }])
-  while (!(await isReady(port))) await sleep(100)
+balancer.once('exit', () => void stop(1))
+await untilReady(basePort)
+isStarted = true
 
-console.log(`Hermod with three nodes: http://127.0.0.1:${basePort}
+const url = `http://127.0.0.1:${basePort}`
+console.log(`Hermod with three nodes: ${url}
 application hermod, Admin token ${adminToken}
+the nodes as an operator sees them, in the checkout:
+  HERMOD_OPERATOR_TOKEN=${operatorToken} npx hermod nodes list --url ${url}
 commands: nodes; kill 2 (SIGKILL), stop 2 (SIGTERM), start 2; Ctrl-C ends everything`)
 for await (const line of createInterface({ input: process.stdin })) {
   const [name, number] = line.trim().split(/\s+/)

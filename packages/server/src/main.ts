@@ -47,7 +47,8 @@ async function serve(loaded: LoadedConfig): Promise<void> {
   const log = createLog(loaded.config.log.level)
   const server = await startService(loaded, log)
   if (server.first) process.stdout.write(firstStartText(server.url, server.first))
-  log.info({ url: server.url, version, storage: loaded.config.storage.kind }, 'listening')
+  const { url, nodeId } = server
+  log.info({ url, node: nodeId, version, storage: loaded.config.storage.kind }, 'listening')
   const isStopped = await Promise.race([
     stopSignal((signal) => log.info({ signal }, 'stopping')).then(() => true),
     server.drained.then(() => true),

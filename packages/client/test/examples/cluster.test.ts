@@ -16,6 +16,14 @@ it('says what is missing on a machine without HAProxy', () => {
   expect([status, String(stderr)]).toEqual([1, expect.stringContaining('HAProxy is missing')])
 })
 
+if (hasPrograms)
+  it('ends with the reason when a node does not start', { timeout: 60_000 }, async () => {
+    const HERMOD_DATABASE_URL = 'postgres://hermod@127.0.0.1:1/none'
+    const env = { PATH: process.env.PATH, CLUSTER_PORT: '1000', HERMOD_DATABASE_URL }
+    const { status, stderr } = spawnSync(process.execPath, ['cluster.js'], { cwd: folder, env })
+    expect([status, String(stderr)]).toEqual([1, expect.stringContaining('cannot be used')])
+  })
+
 if (isFullRun && hasPrograms)
   it('the cluster answers through HAProxy while a node is killed and comes back', {
     timeout: 120_000,

@@ -83,6 +83,7 @@ export interface Context {
   readonly limits: Pick<CallLimits, 'requestArrived' | 'bytesArrived'>
   readonly metrics: Metrics
   readonly providers: PushGateways
+  readonly blobs: BlobStore
   /** Waits for pending writes, and closes everything. */
   stop(): Promise<void>
 }
@@ -235,7 +236,9 @@ export function openContext(options: ContextOptions): Promise<Context> {
 function watchStart(blobs: BlobStore, log: Logger): void {
   if (blobs.kind === 'folder') return
   blobs.check().catch((error: unknown) => {
-    log.error({ store: blobs.location, err: error }, 'the file store is unavailable')
+    // A node without the folder of the files says so in a sentence; other failures have a cause.
+    const reason = blobs.kind === 'none' ? { reason: (error as Error).message } : { err: error }
+    log.error({ store: blobs.location, ...reason }, 'the file store is unavailable')
   })
 }
 
@@ -281,9 +284,8 @@ function buildContext(
     blobs,
     media,
     carrier,
-  }: Pick<Context, 'database' | 'epoch' | 'providers'> & {
+  }: Pick<Context, 'database' | 'epoch' | 'providers' | 'blobs'> & {
     readonly carrier: Carrier | null
-    readonly blobs: BlobStore
     readonly media: Media
   },
 ): Omit<Context, 'stop'> {
@@ -411,7 +413,7 @@ function buildContext(
     nodeSessions,
     shares,
     ...{ config, database, bus, clock, idClock, sessions, stores, delivery, domains, services },
-    ...{ executor, limits, metrics, providers },
+    ...{ executor, limits, metrics, providers, blobs },
   }
 }
 

@@ -185,8 +185,13 @@ describe.each(postgres)('leases of nodes', (backend) => {
     )
     expect(await callHermod(['nodes', 'remove', `${row}`], settings)).toMatchObject({
       code: 1,
-      err: expect.stringContaining('node lives'),
+      err: expect.stringContaining('node lives: drain it first'),
     })
+    expect(await callHermod(['nodes', 'remove', 'stranger'], settings)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('hermod nodes lists the nodes'),
+    })
+    expect(first.output(), 'the line of a start names the node').toContain(`"node":"${row}"`)
     await second.kill9()
     const third = await second.startAgain()
     expect(await ids(), 'the same folder replaces its row').toHaveLength(2)

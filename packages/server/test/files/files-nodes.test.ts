@@ -58,6 +58,8 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
           body: expect.stringContaining(remedy),
         })
         expect(headers).toHaveProperty('retry-after')
+        const readiness = await fetch(`${second.url}/readyz`)
+        expect(await readiness.json()).toEqual({ status: 'ready', degraded: ['files'] })
         expect(second.output()).toContain(
           `the files are in another folder than ${join(folder.path, 'files')}`,
         )

@@ -109,7 +109,7 @@ export function filesProblem(
   { own, epoch, noted }: FoundFolder,
 ): FilesProblem | null {
   const { filesDir, filesShared, s3Endpoint } = options
-  const remedy = `mount one folder on every node, set ${filesDir.name} to it and ${filesShared.name}=on, or set ${s3Endpoint.name}`
+  const remedy = `mount one folder on every node, set ${filesDir.name} to it and ${filesShared.name}=on, or set ${s3Endpoint.name}, and start this node again`
   const path = markPath(folder)
   if (noted === null) {
     // A start that was killed may have left a mark that the database does not know yet.

@@ -14,12 +14,27 @@ export class DatabaseUnreachableError extends Error {
 export async function requireUsable(database: Database, name: string): Promise<void> {
   const problem = await findProblem(database).catch((error: NodeJS.ErrnoException) => {
     // A name with several addresses fails with an error that has a code and no text.
-    const reason = error.message || error.code
-    throw new DatabaseUnreachableError(`the database ${name} cannot be used: ${reason}`, {
+    const reason = error.message || error.code || 'unknown'
+    const text = `the database ${name} cannot be used: ${reason}${remedyOf(reason)}`
+    throw new DatabaseUnreachableError(text, {
       cause: error,
     })
   })
   if (problem !== null) throw new Error(`the database ${name} ${problem}`)
+}
+
+/** Remedies of messages of the driver and of poolers that do not name one. */
+const remedies: readonly (readonly [RegExp, string])[] = [
+  [/client password must be a string/, 'PostgreSQL asks for a password, and the URL has none'],
+  [
+    /unsupported startup parameter/,
+    'a pooler refuses it; name PostgreSQL itself in the URL, or set up the pooler as the guide on scaling says',
+  ],
+]
+
+function remedyOf(reason: string): string {
+  const [, remedy] = remedies.find(([message]) => message.test(reason)) ?? []
+  return remedy === undefined ? '' : `; ${remedy}`
 }
 
 async function findProblem(database: Database): Promise<string | null> {

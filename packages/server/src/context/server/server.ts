@@ -14,6 +14,8 @@ import { createWorkers } from './workers.js'
 export interface RunningServer {
   /** The URL of the operations. */
   readonly url: string
+  /** The ID of this node, as `hermod nodes` lists it. */
+  readonly nodeId: string
   /** Runs calls of this process. */
   readonly executor: Executor
   /** The app that was created because the store was empty; shown once. */
@@ -90,7 +92,11 @@ export function startService(
     const transports = parts.add(
       await startTransports(context, {
         ...{ config, log, notReadyReason, routes },
-        degraded: () => [...node.degraded, ...(bus.isConnected ? [] : ['bus'])],
+        degraded: () => [
+          ...node.degraded,
+          ...(bus.isConnected ? [] : ['bus']),
+          ...(context.blobs.kind === 'none' ? ['files'] : []),
+        ],
       }),
       (each) => each.stop(),
     )
@@ -108,7 +114,15 @@ export function startService(
       await transports.leave()
     })
     const { url } = transports
-    return { url, executor, first, historyEnded, drained, stop: () => parts.stop() }
+    return {
+      url,
+      nodeId: node.id,
+      executor,
+      first,
+      historyEnded,
+      drained,
+      stop: () => parts.stop(),
+    }
   })
 }
 

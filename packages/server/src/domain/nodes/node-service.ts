@@ -15,6 +15,8 @@ export interface NodeDetails extends StoredNode {
   readonly differingSettings: readonly string[]
 }
 
+const seeList = 'hermod nodes lists the nodes'
+
 /** Shows the nodes of the service to operators. */
 export class NodeService {
   constructor(private readonly options: NodeServiceOptions) {}
@@ -42,13 +44,17 @@ export class NodeService {
   /** Tells a node to finish its work and to leave. @throws AppError node_not_found */
   async drain(nodeId: string): Promise<void> {
     const isTold = (await this.options.store?.drain(nodeId)) ?? false
-    if (!isTold) throw new AppError('node_not_found', 'no live node has this ID')
+    if (!isTold) throw new AppError('node_not_found', `no live node has this ID; ${seeList}`)
   }
 
   /** @throws AppError node_not_found, node_lives */
   async remove(nodeId: string): Promise<void> {
     const outcome = (await this.options.store?.remove(nodeId)) ?? 'absent'
-    if (outcome === 'absent') throw new AppError('node_not_found')
-    if (outcome === 'lives') throw new AppError('node_lives')
+    if (outcome === 'absent') throw new AppError('node_not_found', seeList)
+    if (outcome === 'lives')
+      throw new AppError(
+        'node_lives',
+        'drain it first; a killed node counts as dead after 15 s, and the only one after a minute',
+      )
   }
 }
