@@ -36,6 +36,8 @@ const eventsPerStep = 1_000
 /** Apps that are handled at once. */
 const maxApps = 8
 const maxRetryMs = 60_000
+/** Apps of wakes that are remembered: others are left to polling. */
+const maxRemembered = 10_000
 
 interface ConsumerFailures {
   readonly count: number
@@ -65,7 +67,7 @@ export class ConsumerRunner {
   /** Runs the consumer for an app with new events. */
   wake(appId: string): void {
     if (!this.#isRunning || this.#unwanted.has(appId)) return
-    if (!this.options.share.isHeld) return
+    if (!this.options.share.isHeld || this.#wanted.size >= maxRemembered) return
     this.#wanted.add(appId)
     this.#startWanted()
   }
@@ -169,7 +171,7 @@ export class ConsumerRunner {
   async #isWanted(appId: string): Promise<boolean> {
     const isWanted = (await this.options.consumer.needs?.(appId)) ?? true
     if (isWanted) this.#unwanted.delete(appId)
-    else this.#unwanted.add(appId)
+    else if (this.#unwanted.size < maxRemembered) this.#unwanted.add(appId)
     return isWanted
   }
 
