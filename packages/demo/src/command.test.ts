@@ -17,7 +17,8 @@ async function run(line: string) {
       done.push(`demo ${port} ${scene?.screenshots}`)
       if (cluster) done.push(`cluster ${cluster.databaseUrl}`)
       if (port === 81) throw Object.assign(new Error(), { code: 'EADDRINUSE', syscall: 'listen' })
-      started('http://127.0.0.1:4000/demo')
+      started({ url: 'http://127.0.0.1:4000/demo', ...(cluster && { nodeDir: '/tmp/node-3' }) })
+      cluster?.report?.('node 2 was killed')
       scene?.step('Ada writes')
     },
   )
@@ -49,7 +50,10 @@ describe('hermod demo', () => {
   })
 
   it('starts several nodes on a database, or on a temporary PostgreSQL', async () => {
-    expect((await run('demo --cluster')).done).toEqual(['demo 8347 undefined', 'cluster undefined'])
+    const temporary = await run('demo --cluster')
+    expect(temporary.done).toEqual(['demo 8347 undefined', 'cluster undefined'])
+    expect(temporary.out).toContain('HERMOD_DATA_DIR=/tmp/node-3 npx hermod nodes')
+    expect(temporary.out).toMatch(/\n {2}node 2 was killed\n$/)
     const { done } = await run('demo --cluster --database postgres://db/demo')
     expect(done).toEqual(['demo 8347 undefined', 'cluster postgres://db/demo'])
     expect((await run('demo --database postgres://db/demo')).done).toEqual([

@@ -48,9 +48,14 @@ export function addDemoCommand(
     const step = (text: string) => stdout.write(`${text}\n`)
     const options: DemoOptions = {
       port,
-      started: (url) =>
-        step(headless ? `The page is at ${url}` : invitation(url, cluster, database)),
-      ...(cluster && { cluster: database === undefined ? {} : { databaseUrl: database } }),
+      started: ({ url, nodeDir }) =>
+        step(headless ? `The page is at ${url}` : invitation(url, nodeDir, database)),
+      ...(cluster && {
+        cluster: {
+          ...(database !== undefined && { databaseUrl: database }),
+          ...(!headless && { report: (text: string) => step(`  ${text}`) }),
+        },
+      }),
       ...(headless && { scene: { step, ...(screenshots !== undefined && { screenshots }) } }),
     }
     await run(options).catch((error: unknown) => {
@@ -70,15 +75,16 @@ function explainPort(error: unknown, port: number): unknown {
   return new Error(`port ${port} is in use; choose another one with --port, or 0 for any`)
 }
 
-function invitation(url: string, isCluster: boolean, database?: string): string {
+function invitation(url: string, nodeDir?: string, database?: string): string {
   const nodes = `
   The sides are on different nodes. Kill the node of one: its client goes on with another node.
+  The nodes as an operator sees them: HERMOD_DATA_DIR=${nodeDir} npx hermod nodes
 `
   const rest = database === undefined ? '' : ' The tables stay in the database of --database.'
   return `
   Two users in one window: ${url}
 
-  Write on one side, read on the other. Switch a side offline, write, and switch it on again.${isCluster ? nodes : ''}
+  Write on one side, read on the other. Switch a side offline, write, and switch it on again.${nodeDir ? nodes : ''}
   The page is examples/chat. Ctrl+C ends the demo and removes its data.${rest}
 `
 }

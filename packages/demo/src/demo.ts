@@ -17,6 +17,8 @@ import { createWorld } from './world/world.js'
 export interface RunningDemo {
   /** The address of the page. */
   readonly url: string
+  /** The data folder of one of several nodes. */
+  readonly nodeDir?: string
   /** Stops the server and removes its folder. */
   stop(): Promise<void>
 }

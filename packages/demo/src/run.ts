@@ -1,5 +1,5 @@
-import { startClusterDemo } from './cluster/cluster-demo.js'
-import { startDemo } from './demo.js'
+import { type ClusterDemoOptions, startClusterDemo } from './cluster/cluster-demo.js'
+import { type RunningDemo, startDemo } from './demo.js'
 import { type DemoScene, launchBrowser, playScene } from './scene/scene.js'
 
 export interface DemoOptions {
@@ -8,9 +8,9 @@ export interface DemoOptions {
   /** Absent: the page is for people, until a signal. */
   readonly scene?: DemoScene
   /** Three nodes on a PostgreSQL; absent: one process with the embedded database. */
-  readonly cluster?: { readonly databaseUrl?: string }
-  /** Called with the address of the page. */
-  started(url: string): void
+  readonly cluster?: Omit<ClusterDemoOptions, 'port'>
+  /** Called when the page can be opened. */
+  started(demo: Omit<RunningDemo, 'stop'>): void
 }
 
 /**
@@ -24,7 +24,7 @@ export async function runDemo(
   await using browser = scene && (await launchBrowser())
   const demo = await (cluster ? startClusterDemo({ port, ...cluster }) : startDemo({ port }))
   try {
-    started(demo.url)
+    started(demo)
     if (scene && browser) await Promise.race([stopped, playScene(browser, demo.url, scene)])
     else await stopped
   } finally {

@@ -31,11 +31,12 @@ if (isWanted && executablePath !== null)
     let demo: RunningDemo
     let browser: Browser
     let stage: Stage
+    const reported: string[] = []
 
     beforeAll(async () => {
       const args = ['--no-sandbox', '--disable-dev-shm-usage']
       browser = await chromium.launch({ executablePath: executablePath ?? '', args })
-      demo = await startClusterDemo({ port: 0 })
+      demo = await startClusterDemo({ port: 0, report: (text) => reported.push(text) })
       stage = await Stage.open(browser, demo.url, undefined)
     }, 120_000)
 
@@ -83,6 +84,7 @@ if (isWanted && executablePath !== null)
         const counts = sent.map((text) => texts.filter((each) => each.includes(text)).length)
         expect(counts).toEqual(sent.map(() => 1))
       }
+      expect(reported.slice(2, 4)).toEqual(['node 2 was killed', 'Ben is connected to node 3'])
     })
 
     it('starts killed nodes again', async () => {

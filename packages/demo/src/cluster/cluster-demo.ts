@@ -28,6 +28,8 @@ export interface ClusterDemoOptions {
   readonly port: number
   /** A postgres:// URL of an empty database; absent: a temporary PostgreSQL. */
   readonly databaseUrl?: string
+  /** Called with what happens to nodes and sides. */
+  readonly report?: (text: string) => void
 }
 
 /**
@@ -37,6 +39,7 @@ export interface ClusterDemoOptions {
 export function startClusterDemo({
   port: given,
   databaseUrl: givenUrl,
+  report = () => {},
 }: ClusterDemoOptions): Promise<RunningDemo> {
   requirePage()
   return Lifecycle.start(async (parts) => {
@@ -59,11 +62,12 @@ export function startClusterDemo({
     })
     parts.add(nodes, (all) => Promise.all(all.map((node) => node.stop())))
     await Promise.all(nodes.map((node) => node.start()))
-    const sides = users.length
-    parts.add(await startFront({ port, folder: pageFolder, nodes, sides, session }), (stop) =>
-      stop(),
-    )
-    return { url: `http://127.0.0.1:${port}/demo`, stop: () => parts.stop() }
+    const sides = users.map(({ name }) => name)
+    const front = { port, folder: pageFolder, nodes, sides, session, report }
+    parts.add(await startFront(front), (stop) => stop())
+    // The last node is that of no side, so it is seldom killed.
+    const nodeDir = join(folder, `node-${nodeCount}`)
+    return { url: `http://127.0.0.1:${port}/demo`, nodeDir, stop: () => parts.stop() }
   })
 }
 

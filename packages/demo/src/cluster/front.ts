@@ -23,9 +23,12 @@ interface FrontOptions {
   /** The built page. */
   readonly folder: string
   readonly nodes: readonly DemoNode[]
-  readonly sides: number
+  /** The names of the users. */
+  readonly sides: readonly string[]
   /** The users and their tokens, as JSON. */
   readonly session: string
+  /** Called with what happens to nodes and sides. */
+  report(text: string): void
 }
 
 /** The address of the service for one side, below that of the page. */
@@ -35,10 +38,13 @@ export function servicePath(side: number): string {
 
 /** Starts the server on 127.0.0.1. @returns a function that stops it */
 export async function startFront(options: FrontOptions): Promise<() => Promise<void>> {
-  const { port, folder, nodes, session } = options
-  const balancers = Array.from(
-    { length: options.sides },
-    (_, side) => new SideBalancer(failoverOrder(nodes, side, options.sides)),
+  const { port, folder, nodes, session, sides, report } = options
+  const nameOf = (node: DemoNode) => `node ${nodes.indexOf(node) + 1}`
+  const balancers = sides.map(
+    (name, side) =>
+      new SideBalancer(failoverOrder(nodes, side, sides.length), (node) =>
+        report(`${name} is connected to ${nameOf(node)}`),
+      ),
   )
   const pages = new Map(
     [...files, ...moreFiles].map((name) => [`/demo/${name}`, readFileSync(join(folder, name))]),
@@ -58,8 +64,18 @@ export async function startFront(options: FrontOptions): Promise<() => Promise<v
     const command = commandPath.exec(pathname)
     if (command && request.method === 'POST' && isOfThisPage(request)) {
       const node = nodes[Number(command[1])]
-      const done = command[2] === 'kill' ? node?.kill() : void node?.start().catch(() => {})
-      return void Promise.resolve(done).then(() => answer(response, 200, state()))
+      if (!node) return answer(response, 404, '{}')
+      if (command[2] === 'start') {
+        void node.start().then(
+          () => report(`${nameOf(node)} runs`),
+          () => report(`${nameOf(node)} does not start`),
+        )
+        return answer(response, 200, state())
+      }
+      return void node.kill().then(() => {
+        report(`${nameOf(node)} was killed`)
+        answer(response, 200, state())
+      })
     }
     if (pathname === '/demo/nodes') return answer(response, 200, state())
     if (pathname === '/demo/session.json') return answer(response, 200, session)

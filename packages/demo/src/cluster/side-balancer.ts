@@ -11,8 +11,14 @@ export class SideBalancer {
   readonly #connections = new Set<Duplex>()
   #connected: { readonly node: DemoNode; readonly socket: Duplex } | null = null
 
-  /** @param order the nodes, the preferred one first */
-  constructor(private readonly order: readonly DemoNode[]) {}
+  /**
+   * @param order the nodes, the preferred one first
+   * @param connected called with the node of each new WebSocket
+   */
+  constructor(
+    private readonly order: readonly DemoNode[],
+    private readonly connected: (node: DemoNode) => void,
+  ) {}
 
   /** The node of the WebSocket; null: there is none. */
   get node(): DemoNode | null {
@@ -52,6 +58,7 @@ export class SideBalancer {
     })
     upstream.once('connect', () => {
       this.#connected = { node, socket: upstream }
+      this.connected(node)
       upstream.write(requestHead(incoming, path))
       upstream.write(head)
       socket.pipe(upstream).pipe(socket)
