@@ -17,7 +17,7 @@ export const checkIntegrity = operation({
     acknowledge: optional(
       boolean({
         description:
-          'true: forgets first the lost histories (`lost_history`) that earlier checks have reported',
+          'true: first acknowledges the lost histories (`lost_history`) that earlier checks have reported, so that they are no fault any more',
       }),
     ),
   },

@@ -13,10 +13,14 @@ export function addCheckCommand(program: Command, context: CommandContext): void
     fields: {
       acknowledge: flag(
         '--acknowledge',
-        'forgets first the lost histories that earlier checks have reported',
+        'first acknowledges the lost histories that earlier checks have reported, so that they are no fault any more',
       ),
     },
-    text: ({ faults, checked }) => formatTable(faults, `${checked} facts checked, all agree.`),
+    text: ({ faults, checked }, { acknowledge }) =>
+      [
+        ...(acknowledge ? ['The lost histories of earlier checks are acknowledged.'] : []),
+        formatTable(faults, `${checked} facts checked, all agree.`),
+      ].join('\n'),
     requireSuccess(report) {
       if (report.faults.length > 0) throw new CommandFailure(checkSummary(report))
     },

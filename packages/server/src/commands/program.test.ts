@@ -427,6 +427,12 @@ describe('hermod check', () => {
     expect(code).toBe(0)
     expect(calls).toEqual([['operator.check', {}]])
     expect(out).toBe('12 facts checked, all agree.\n')
+    const acknowledging = await run('check --acknowledge', {
+      answer: { data: { checked: 12, faults: [], truncated: false } },
+    })
+    expect(acknowledging.out).toBe(
+      'The lost histories of earlier checks are acknowledged.\n12 facts checked, all agree.\n',
+    )
   })
 
   it('fails and lists the facts that are wrong', async () => {

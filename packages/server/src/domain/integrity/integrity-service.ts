@@ -41,7 +41,7 @@ export class IntegrityService {
     },
   ) {}
 
-  /** @param acknowledgesLosses forgets first the lost histories that earlier checks have reported */
+  /** @param acknowledgesLosses first acknowledges the lost histories that earlier checks have reported */
   async check({ acknowledgesLosses = false } = {}): Promise<IntegrityReport> {
     const { database, store, acknowledgeLosses, secrets, expiry, files, nodeNotices } = this.options
     if (acknowledgesLosses) await acknowledgeLosses()
