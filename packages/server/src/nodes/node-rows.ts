@@ -5,7 +5,7 @@ export interface StoredNode {
   readonly nodeId: string
   readonly lease: number
   readonly state: 'live' | 'draining' | 'dead'
-  /** The name of its machine. */
+  /** The name of its machine, and its port. */
   readonly host: string
   readonly version: string
   readonly schema: number

@@ -8,7 +8,7 @@ export const OperatorNode = resource('OperatorNode', 'A node of the service.', {
   state: stringEnum(nodeStates, {
     description: 'dead: its heartbeat has not come for 15 s, and other nodes have its work',
   }),
-  host: text('name of its machine'),
+  host: text('name of its machine, and its port'),
   version: text('version of its build'),
   schema: int32({ description: 'number of the schema that its build knows' }),
   lease: int64({ description: 'number of its lease; a node that was taken for dead gets another' }),

@@ -53,7 +53,7 @@ export function createNode({
     facts: {
       version,
       schema: currentSchemaNumber(database),
-      host: hostname(),
+      host: `${hostname()}:${config.http.port}`,
       pool: storage.maxConnections,
       settings: config.sameOnNodes,
     },
