@@ -117,14 +117,22 @@ export class SharedDirectory implements SessionDirectory {
   /** Forgets the sessions of other nodes that are not among these, which are all that are open. */
   keepOnly(known: readonly KnownSession[]): void {
     const kept = new Set(known.map(({ appId, userId, id }) => `${appId}/${userId}/${id}`))
+    this.#remove((appId, { userId, id }) => !kept.has(`${appId}/${userId}/${id}`), 0)
+  }
+
+  /** Forgets the sessions of a node whose lease is over. @param agoMs since they ended */
+  forget(ended: { readonly nodeId: string; readonly lease: number }, agoMs: number): void {
+    this.#remove((_, { holder }) => isOf(holder, ended), agoMs)
+  }
+
+  #remove(isGone: (appId: string, session: RemoteSession) => boolean, agoMs: number): void {
     for (const [appId, users] of this.#apps)
       for (const [userId, sessions] of users) {
-        const [left, gone] = [none.slice(), none.slice()]
-        for (const each of sessions)
-          (kept.has(`${appId}/${userId}/${each.id}`) ? left : gone).push(each)
+        const gone = sessions.filter((session) => isGone(appId, session))
         if (gone.length === 0) continue
         for (const { holder } of gone) this.#release(holder)
-        this.#set(appId, userId, left, 0)
+        const left = sessions.filter((session) => !gone.includes(session))
+        this.#set(appId, userId, left, agoMs)
       }
   }
 
@@ -174,6 +182,9 @@ export class SharedDirectory implements SessionDirectory {
   }
 }
 
-function isOf(holder: SessionHolder, { nodeId, lease }: KnownSession): boolean {
+function isOf(
+  holder: SessionHolder,
+  { nodeId, lease }: Pick<SessionHolder, 'nodeId' | 'lease'>,
+): boolean {
   return holder.nodeId === nodeId && holder.lease === lease
 }

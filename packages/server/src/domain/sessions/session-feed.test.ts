@@ -28,7 +28,8 @@ class Table {
     liveNodes: async () => this.#read([...this.live]),
     closeEnded: async (_: unknown, { id, lease }: SessionNode) => {
       for (const row of this.rows.values())
-        if (row.nodeId === id && row.lease === lease) this.write({ ...row, closedForMs: 15_000 })
+        if (row.nodeId === id && row.lease === lease)
+          this.rows.set(Number(row.userId), { ...row, closedForMs: 0 })
       return 0
     },
     closeAll: async () => {},
@@ -98,6 +99,17 @@ describe('the feed of sessions', () => {
     expect(told).toEqual(['5 came', '6 came', '5 left 300 ms ago'])
   })
 
+  it('forgets the sessions of a node whose lease is over before their rows are closed', async () => {
+    table.store.closeEnded = () => new Promise(() => {})
+    table.live.pop()
+    await pass(3)
+    expect(told).toEqual(['5 came', '5 left 15000 ms ago'])
+    feed.repairSoon()
+    table.write(row(6))
+    await pass(2)
+    expect(told).toEqual(['5 came', '5 left 15000 ms ago'])
+  })
+
   it('changes nothing while the database is away, and catches up after it', async () => {
     table.isAway = true
     await pass(60)
@@ -111,9 +123,15 @@ describe('the feed of sessions', () => {
   })
 
   it('closes the sessions of a node whose lease is over; their users left with its last heartbeat', async () => {
+    table.write(row(6))
+    await pass(10)
+    table.live.splice(1, 1, { id: 'third', lease: 3 })
+    table.write({ ...row(6, 3), nodeId: 'third', id: 61 })
+    await pass(1)
+    expect(told).toEqual(['5 came', '6 came', '5 left 15000 ms ago'])
+    expect(directory.holders).toMatchObject([{ nodeId: 'third', sessions: 1 }])
     table.live.pop()
     await pass(1)
-    expect(told).toEqual(['5 came', '5 left 15000 ms ago'])
     expect(directory.holders).toEqual([])
   })
 

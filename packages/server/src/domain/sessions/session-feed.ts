@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Database } from '../../db/database.js'
 import { chunksOf } from '../../lib/chunks.js'
+import { silentMs } from '../../nodes/live-node.js'
 import type { SharedDirectory } from '../../sessions/shared-directory.js'
 import type { DeviceSessionRow, SessionKey, SessionNode, SessionPage } from './session-model.js'
 import type { SessionRepair } from './session-repair.js'
@@ -13,7 +14,7 @@ interface SessionFeedOptions {
     'changedSince' | 'closeAll' | 'closeEnded' | 'liveNodes' | 'now' | 'page'
   >
   readonly node: SessionNode
-  readonly directory: Pick<SharedDirectory, 'apply' | 'holders' | 'keepOnly'>
+  readonly directory: Pick<SharedDirectory, 'apply' | 'forget' | 'holders' | 'keepOnly'>
   readonly repair: Pick<SessionRepair, 'run'>
   failed(error: unknown): void
 }
@@ -45,6 +46,8 @@ export class SessionFeed {
   #readAt = Number.NEGATIVE_INFINITY
   #repairedAt = performance.now()
   #needsRepair = true
+  /** Leases of other nodes that are over. Their rows may still be open. */
+  readonly #ended = new Set<number>()
 
   constructor(private readonly options: SessionFeedOptions) {}
 
@@ -85,7 +88,7 @@ export class SessionFeed {
       // A crash of the database also loses rows of others, which then never close.
       if (isAsked || performance.now() - this.#readAt > longestGapMs) await this.#readAll()
       await this.#readChanges()
-      await this.#closeEnded()
+      await this.#forgetEnded()
       if (!isAsked && performance.now() - this.#repairedAt < repairMs) return
       await this.options.repair.run()
       this.#repairedAt = performance.now()
@@ -129,21 +132,26 @@ export class SessionFeed {
   async #apply(rows: readonly DeviceSessionRow[]): Promise<void> {
     for (const [turn, some] of chunksOf(rows, rowsPerTurn).entries()) {
       if (turn > 0) await setImmediate()
-      for (const row of some) this.options.directory.apply(row)
+      for (const row of some) if (!this.#ended.has(row.lease)) this.options.directory.apply(row)
     }
   }
 
-  /** Closes the sessions of nodes that are dead, have left or have a new lease. */
-  async #closeEnded(): Promise<void> {
+  /** Forgets the sessions of nodes that are dead, have left or have a new lease. */
+  async #forgetEnded(): Promise<void> {
     const { database, store, directory } = this.options
     if (directory.holders.length === 0) return
     const live = await database.read((db) => store.liveNodes(db))
     const ended = directory.holders.filter(
       ({ nodeId, lease }) => !live.some((each) => each.id === nodeId && each.lease === lease),
     )
-    for (const { nodeId, lease } of ended)
-      await closeSessionsOf({ database, store, node: { id: nodeId, lease } })
+    // Devices that have come back elsewhere stay online.
     if (ended.length > 0) await this.#readChanges()
+    for (const { nodeId, lease } of ended) {
+      this.#ended.add(lease)
+      directory.forget({ nodeId, lease }, silentMs)
+      // Nobody waits for the rows, which may be very many; maintenance closes those that stay.
+      closeSessionsOf({ database, store, node: { id: nodeId, lease } }).catch(() => {})
+    }
   }
 }
 

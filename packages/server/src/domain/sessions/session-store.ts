@@ -216,15 +216,13 @@ export class SessionStore {
   }
 
   /**
-   * Closes sessions of a node whose lease is over; they ended with its last heartbeat, where that is known.
+   * Closes sessions of a node whose lease is over. Nobody reads them as changed: they may be very
+   * many, and every node sees that the lease is over.
    * @returns how many
    */
   async closeEnded(tx: StatementTx, node: SessionNode, limit: number): Promise<number> {
     const { numAffectedRows = 0n } = await sql`
-      update sessions set changed_at = ${now}, closed_at = coalesce((
-        select heartbeat_at from nodes where node_id = ${node.id} and lease = ${node.lease}::bigint
-      ), ${now})
-      where (app_id, user_id, session_id) in (
+      update sessions set closed_at = ${now} where (app_id, user_id, session_id) in (
         select app_id, user_id, session_id from sessions
         where node_id = ${node.id} and lease = ${node.lease}::bigint and closed_at is null
         limit ${limit}::bigint) and closed_at is null`.execute(tx)
@@ -241,17 +239,12 @@ export class SessionStore {
     return rows.map((row) => ({ id: row.node_id, lease: row.lease }))
   }
 
-  /**
-   * Deletes sessions that closed longer ago than a time, and of which that was written as long ago:
-   * those of a dead node closed before anybody could read it.
-   * @returns how many
-   */
+  /** Deletes sessions that closed longer ago than a time. @returns how many */
   async deleteClosed(tx: StatementTx, closedForMs: number, limit: number): Promise<number> {
     const { numAffectedRows = 0n } =
       await sql`delete from sessions where (app_id, user_id, session_id) in (
       select app_id, user_id, session_id from sessions
-      where closed_at < ${now} - ${closedForMs}::bigint and changed_at < ${now} - ${closedForMs}::bigint
-      limit ${limit}::bigint)`.execute(tx)
+      where closed_at < ${now} - ${closedForMs}::bigint limit ${limit}::bigint)`.execute(tx)
     return Number(numAffectedRows)
   }
 }
