@@ -13,11 +13,13 @@ class TestCarrier implements Carrier {
   readonly texts: string[] = []
   readonly #open = new Set<{ received(text: string): void; lost(): void }>()
   isRefusing = false
+  opened = 0
   isMute = false
   failure: Error | null = null
 
   async open(events: { received(text: string): void; lost(): void }) {
     if (this.isRefusing) throw new Error('refused')
+    this.opened++
     this.#open.add(events)
     return {
       send: async (texts: readonly string[]) => {
@@ -232,6 +234,16 @@ describe('several nodes', () => {
     carrier.failure = null
     first.bus.publish('outbox.appended', { appId: 'found' })
     await vi.waitFor(() => expect(heard).toEqual(['found']))
+  })
+
+  it('while nothing can be sent it keeps its connection for a while, which counts when that is over', async () => {
+    const carrier = new TestCarrier()
+    carrier.failure = new Error('too many notifications in the NOTIFY queue')
+    const [first] = (await nodesOn(carrier, 1)) as [Node]
+    await pause(times.silentMs / 2)
+    expect([carrier.opened, first.bus.isConnected]).toEqual([1, false])
+    carrier.failure = null
+    await vi.waitFor(() => expect(first.bus.isConnected).toBe(true))
   })
 
   it.each([

@@ -167,7 +167,8 @@ export class SharedBus implements Bus {
     if (isLost || !this.#isStarted) return open.close()
     connection = { open, isProven: false, heardAt: performance.now() }
     this.#connection = connection
-    await this.#probe(connection)
+    // While nothing can be sent, the health checks try again: a new connection would do no better.
+    await this.#probe(connection).catch(() => {})
   }
 
   /** Sends a text without messages, which comes back to this node. */

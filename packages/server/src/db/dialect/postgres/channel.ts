@@ -1,11 +1,17 @@
 import type pg from 'pg'
-import { loadPostgres } from './pool.js'
+import { loadPostgres, sqlStateOf } from './pool.js'
 
 const connectTimeoutMs = 5_000
 const answerTimeoutMs = 5_000
+/** The first listener of a database reads all that waits in the queue of notifications, up to 8 GB. */
+const listenTimeoutMs = 30_000
 const keepAliveDelayMs = 5_000
 const send =
   'select pg_notify($1, text) from unnest($2::text[]) with ordinality as texts(text, place) order by place'
+/** The SQLSTATE with which PostgreSQL refuses a notification while their queue is full. */
+const queueIsFull = '54000'
+/** Drops what all listeners have read. PostgreSQL does that with new notifications, which a full queue refuses. */
+const emptyQueue = 'select pg_notification_queue_usage()'
 
 /** A connection that notifies all others of its schema, itself included. */
 export interface Channel {
@@ -50,11 +56,18 @@ export function notificationChannel(url: string) {
         client.on('notification', ({ channel: name, payload = '' }) => {
           if (name === channel) received(payload)
         })
-        await client.query(`listen ${client.escapeIdentifier(channel)}`)
+        await client.query(emptyQueue)
+        const listen = `listen ${client.escapeIdentifier(channel)}`
+        await client.query({ text: listen, query_timeout: listenTimeoutMs } as pg.QueryConfig)
         isOpen = true
         return {
           async send(texts) {
-            await client.query(send, [channel, texts])
+            try {
+              await client.query(send, [channel, texts])
+            } catch (error) {
+              if (sqlStateOf(error) === queueIsFull) await client.query(emptyQueue)
+              throw error
+            }
           },
           close() {
             isOpen = false
