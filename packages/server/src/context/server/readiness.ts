@@ -21,12 +21,16 @@ export class Readiness {
     },
   ) {}
 
-  /** @returns the reason why the service cannot do its work; null when it is ready */
-  async notReadyReason(): Promise<string | null> {
+  /**
+   * @param probes a commit is made in any case
+   * @returns the reason why the service cannot do its work; null when it is ready
+   */
+  async notReadyReason({ probes = false } = {}): Promise<string | null> {
     const { database } = this.options
+    const isWriting = probes ? null : this.#isWriting()
     const [canRead, canWrite] = await Promise.all([
       inTime(database.ping()),
-      this.#isWriting() ?? inTime(this.#probe()),
+      isWriting ?? inTime(this.#probe()),
     ])
     if (!canRead) return 'the database does not answer'
     // Failures during the check count too.

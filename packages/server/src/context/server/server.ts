@@ -101,7 +101,8 @@ export function startService(
       (each) => each.stop(),
     )
     await workers.start()
-    const reason = await readiness.notReadyReason()
+    // On a full disk the start itself writes into the reserve of the folder, which is filled again.
+    const reason = await readiness.notReadyReason({ probes: true })
     if (reason !== null) log.error({ reason }, 'the service is not ready; reads are served')
     // The last step: a start that fails creates no tokens that are never shown.
     const first = await prepareApps(context, { config, secrets })

@@ -22,7 +22,7 @@ const folder: FileStoreKind = {
   missing: false,
   start: async () => ({
     env: {},
-    keys: async (dataDir) => blobsIn(dataDir).filter((path) => !path.startsWith('.')),
+    keys: async (dataDir) => blobsIn(dataDir),
     async [Symbol.asyncDispose]() {},
   }),
 }

@@ -159,11 +159,11 @@ export async function fetchAs(
   return body
 }
 
-/** What the folder of the files holds, by paths below it; renditions too. */
+/** What the folder of the files holds besides its mark, by paths below it; renditions too. */
 export function blobsIn(dataDir: string): string[] {
   const folder = join(dataDir, 'files')
   return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
+    .filter((entry) => entry.isFile() && !entry.name.startsWith('.'))
     .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
 }
 
