@@ -343,7 +343,7 @@ for (const backend of testBackends()) {
       const refusals = [
         [await receipts(bob, message), answerCode.no_permission],
         [await receipts(dave, message), answerCode.member_required],
-        [await receipts(owner, message + 1), answerCode.message_not_found],
+        [await receipts(owner, plain + 2 ** 40), answerCode.message_not_found],
         [await receipts(owner, message, owner.id), answerCode.group_not_found],
       ] as const
       for (const [answer, code] of refusals) expect(answer.code).toBe(code)
