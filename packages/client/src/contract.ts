@@ -1118,6 +1118,22 @@ export interface ClientEvents {
     readonly edit_timestamp: number
     /** The transaction ID of the send, for devices of the sender only; absent without one. */
     readonly transaction_id?: string
+    /** in the order of their first use; absent without any */
+    readonly reactions?: readonly {
+      /** what the first user wrote, such as an emoji */
+      readonly key: string
+      /** how many users */
+      readonly count: number
+      /** at most 5 of them, the latest last */
+      readonly latest: readonly number[]
+    }[]
+    /** Who pinned a message, and when. */
+    readonly pinned?: {
+      /** the user; 0 = an administrator */
+      readonly by: number
+      /** when, ms */
+      readonly at: number
+    }
   }
   readonly 'change.skipped': {
     /** The log of a direct conversation, of a group, or of the broadcasts of a sender. */
@@ -1244,6 +1260,22 @@ export interface ClientEvents {
     readonly edit_timestamp: number
     /** The transaction ID of the send, for devices of the sender only; absent without one. */
     readonly transaction_id?: string
+    /** in the order of their first use; absent without any */
+    readonly reactions?: readonly {
+      /** what the first user wrote, such as an emoji */
+      readonly key: string
+      /** how many users */
+      readonly count: number
+      /** at most 5 of them, the latest last */
+      readonly latest: readonly number[]
+    }[]
+    /** Who pinned a message, and when. */
+    readonly pinned?: {
+      /** the user; 0 = an administrator */
+      readonly by: number
+      /** when, ms */
+      readonly at: number
+    }
   }
   readonly 'message.replaced': {
     /** The user who did it; 0 = an administrator or the system. */
@@ -1292,6 +1324,80 @@ export interface ClientEvents {
     readonly edit_timestamp: number
     /** The transaction ID of the send, for devices of the sender only; absent without one. */
     readonly transaction_id?: string
+    /** in the order of their first use; absent without any */
+    readonly reactions?: readonly {
+      /** what the first user wrote, such as an emoji */
+      readonly key: string
+      /** how many users */
+      readonly count: number
+      /** at most 5 of them, the latest last */
+      readonly latest: readonly number[]
+    }[]
+    /** Who pinned a message, and when. */
+    readonly pinned?: {
+      /** the user; 0 = an administrator */
+      readonly by: number
+      /** when, ms */
+      readonly at: number
+    }
+  }
+  readonly 'message.updated': {
+    /** The user who did it; 0 = an administrator or the system. */
+    readonly actor_id: number
+    /**
+     * The users concerned, or those who are notified; empty for an event about a group as a whole.
+     * Sessions of others than the actor, members of the group and parties of the conversation find
+     * only their own user in it.
+     */
+    readonly user_ids: readonly number[]
+    /** The log of a direct conversation, of a group, or of the broadcasts of a sender. */
+    readonly conversation: {
+      /**
+       * The party with the smaller ID. -1: what high_id, a user or the system, has broadcast to all
+       * users; each has it in the conversation with the sender.
+       */
+      readonly low_id: number
+      /** The party with the greater ID; of a group its ID again. */
+      readonly high_id: number
+      /** true: both IDs are the group */
+      readonly is_group: boolean
+    }
+    /** The message ID. */
+    readonly msg_id: number
+    /** Position in the conversation, dense from 1. */
+    readonly seq: number
+    /**
+     * Whole fields of the message with their new values; null removes one. Later versions have more
+     * of them.
+     */
+    readonly set: {
+      readonly reactions?:
+        | readonly {
+            /** what the first user wrote, such as an emoji */
+            readonly key: string
+            /** how many users */
+            readonly count: number
+            /** at most 5 of them, the latest last */
+            readonly latest: readonly number[]
+          }[]
+        | unknown
+      readonly pinned?:
+        | {
+            /** the user; 0 = an administrator */
+            readonly by: number
+            /** when, ms */
+            readonly at: number
+          }
+        | unknown
+    }
+    /** The reactions that users have added and removed. */
+    readonly reacted?: readonly {
+      readonly user_id: number
+      /** The reaction. */
+      readonly key: string
+      /** true: added; false: removed */
+      readonly on: boolean
+    }[]
   }
   readonly 'message.delivered': {
     /** The user who did it; 0 = an administrator or the system. */

@@ -4,6 +4,8 @@
  */
 import { anyBackend, isFullRun } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
+import { FieldChanges } from '../../server/test/support/messaging/field-changes.js'
+import { historyPage } from '../../server/test/support/messaging/messaging.js'
 import { Random } from '../../server/test/support/random.js'
 import { createClient } from './fixtures/golden-client.js'
 import { AppPlayground, type AppSetup } from './support/app-playground.js'
@@ -20,9 +22,28 @@ for (const backend of anyBackend()) {
     it('earlier client: shows what the server answers after random work and cuts', {
       timeout: 300_000,
     }, async () => {
-      const options = { backend, random: new Random(seed), users: 3, groups: 2, apps }
+      const random = new Random(seed)
+      const options = { backend, random, users: 3, groups: 2, apps }
       await using playground = await AppPlayground.start(options)
-      await playground.run(workMs, async () => playground.cut())
+      await using changes = new FieldChanges(playground.place)
+      const owner = playground.people[0]?.id as number
+      let altered = 0
+
+      /** Pins a message of a group, or unpins it. */
+      async function changeFields(): Promise<void> {
+        const group = random.pick(playground.groups)
+        const { messages } = await historyPage(playground.apiOf(owner), group)
+        const messageId = Number(messages.length > 0 && random.pick(messages).msg_id)
+        const pinned = random.chance(0.7) ? { by: owner, at: altered } : null
+        const change = { messageId, actorId: owner, set: { pinned } }
+        altered += await changes.group(playground.server.appId, group, change)
+      }
+
+      await playground.run(workMs, async () => {
+        if (random.chance(0.3)) playground.cut()
+        else await changeFields()
+      })
+      expect(altered).toBeGreaterThan(0)
       expect(await playground.settle()).toEqual([])
       expect(await playground.lost()).toEqual([])
     })

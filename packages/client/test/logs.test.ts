@@ -12,6 +12,7 @@ import {
 } from '@hermod/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { aGroup, groupCall, types } from '../../server/test/support/groups/groups.js'
+import { FieldChanges } from '../../server/test/support/messaging/field-changes.js'
 import { operate, recall } from '../../server/test/support/messaging/message-operations.js'
 import {
   acknowledge,
@@ -37,17 +38,28 @@ interface User {
   readonly api: Api
 }
 
+interface Sent {
+  readonly user: User
+  readonly peer: number
+  readonly id: number
+}
+
 let server: ServerProcess
+let fieldChanges: FieldChanges
 
 beforeAll(async () => {
   server = await startServer()
+  fieldChanges = new FieldChanges({ dataDir: server.dataDir, databaseUrl: undefined })
 })
 
-afterAll(() => server?.[Symbol.asyncDispose]())
+afterAll(async () => {
+  await fieldChanges?.[Symbol.asyncDispose]()
+  await server?.[Symbol.asyncDispose]()
+})
 
 /** Users, groups and what was sent, on which steps work. */
 class Work {
-  readonly #sent: { readonly user: User; readonly peer: number; readonly id: number }[] = []
+  readonly #sent: Sent[] = []
 
   constructor(
     readonly random: Random,
@@ -74,6 +86,7 @@ class Work {
       [1, () => broadcast(me.id, text)],
       [4, () => old && operate(old.user.api, 'append', edit(old))],
       [4, () => old && recall(old.user.api, old.peer, old.id)],
+      [6, () => old && this.#changeFields(old)],
       [3, () => acknowledge(me.api, { peer: random.pick([other.id, group]) })],
       [2, () => acknowledge(other.api, { peer: me.id })],
       [1, () => deleteConversation(me.api, random.pick([other.id, group]))],
@@ -97,6 +110,15 @@ class Work {
       steps.flatMap(([weight, run]) => Array<() => unknown>(weight).fill(run)),
     )
     await Promise.resolve(chosen()).catch(() => undefined)
+  }
+
+  /** Pins a message, or unpins it. */
+  async #changeFields({ user, peer, id: messageId }: Sent): Promise<void> {
+    const pinned = this.random.chance(0.7) ? { by: user.id, at: this.random.integer(1, 99) } : null
+    const change = { messageId, actorId: user.id, set: { pinned } }
+    const { appId } = server
+    if (this.groups.includes(peer)) await fieldChanges.group(appId, peer, change)
+    else await fieldChanges.direct(appId, [user.id, peer], change)
   }
 
   async #note(user: User, peer: number, sent: Promise<number>): Promise<void> {
@@ -171,8 +193,11 @@ async function differences(device: LogDevice, { api, id: me }: User): Promise<st
     const kept = (await Promise.all(keys.map(({ key }) => device.messages(key))))
       .flat()
       .sort((a, b) => b.msgId - a.msgId)
-      .map(({ msgId, content }) => `${msgId} ${content}`)
-    const expected = (await history(api, peer)).map(({ msg_id, content }) => `${msg_id} ${content}`)
+      .map(({ msgId, content, fields }) => `${msgId} ${content} ${JSON.stringify(fields)}`)
+    const expected = (await history(api, peer)).map(
+      ({ msg_id, content, pinned }) =>
+        `${msg_id} ${content} ${JSON.stringify(pinned && { pinned })}`,
+    )
     if (kept.join() !== expected.join())
       found.push(`history of ${peer}: ${kept.join()} instead of ${expected.join()}`)
   }

@@ -140,8 +140,12 @@ export const userChangeKind = enumeration({
   pins: [8, 'the list of pinned conversations; ref: 0'],
 })
 
-/** Kinds of changes to a stored message (rules E7, E8). */
-export const alterationKind = enumeration({ edited: [0, 'edited'], recalled: [1, 'recalled'] })
+/** Kinds of changes to a stored message (rules E7, E8); `updated` changes other fields than texts. */
+export const alterationKind = enumeration({
+  edited: [0, 'edited'],
+  recalled: [1, 'recalled'],
+  updated: [2, 'updated'],
+})
 
 const broadcastContentTable = {
   text: [0, 'TEXT'],

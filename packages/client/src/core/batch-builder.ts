@@ -1,8 +1,10 @@
 import type { Batch } from '../model/batch.js'
+import { withFields } from '../model/message-fields.js'
 import type {
   CachedRead,
   LogKey,
   LogRecord,
+  MessageFields,
   MessageRecord,
   MetaRecord,
   UnsentRecord,
@@ -18,6 +20,7 @@ const noChanges = () => ({
   removed: new Map<string, { readonly log: LogKey; readonly seq: number }>(),
   logs: new Map<LogKey, LogRecord>(),
   messages: new Map<string, MessageRecord>(),
+  updated: new Map<string, Batch['updated'][number]>(),
   unsent: new Map<number, UnsentRecord>(),
   sent: new Set<number>(),
   cached: new Map<string, CachedRead>(),
@@ -83,16 +86,28 @@ export class BatchBuilder {
   }
 
   putMessage(record: MessageRecord): void {
-    const { removed, messages } = this.#change()
+    const { removed, messages, updated } = this.#change()
     const key = messageKey(record.log, record.seq)
     removed.delete(key)
+    updated.delete(key)
     messages.set(key, record)
   }
 
+  /** Changes fields of a message, if it is stored. */
+  updateMessage(log: LogKey, seq: number, set: MessageFields): void {
+    const { removed, messages, updated } = this.#change()
+    const key = messageKey(log, seq)
+    const message = messages.get(key)
+    if (message) messages.set(key, withFields(message, set))
+    else if (!removed.has(key))
+      updated.set(key, { log, seq, set: { ...updated.get(key)?.set, ...set } })
+  }
+
   removeMessage(log: LogKey, seq: number): void {
-    const { removed, messages } = this.#change()
+    const { removed, messages, updated } = this.#change()
     const key = messageKey(log, seq)
     messages.delete(key)
+    updated.delete(key)
     removed.set(key, { log, seq })
   }
 
@@ -114,8 +129,8 @@ export class BatchBuilder {
 
   /** Returns what has been collected, and begins the next batch. */
   take(): Batch {
-    const { goneLogs, emptiedLogs, hidden, removed, logs, messages, unsent, sent, cached } =
-      this.#changes
+    const { goneLogs, emptiedLogs, hidden, removed, logs, messages, ...others } = this.#changes
+    const { updated, unsent, sent, cached } = others
     this.#meta = { ...this.#meta, commit: this.#meta.commit + 1 }
     const batch: Batch = {
       meta: this.#meta,
@@ -126,6 +141,7 @@ export class BatchBuilder {
       removed: [...removed.values()],
       logs: [...logs.values()],
       messages: [...messages.values()],
+      updated: [...updated.values()],
       unsent: [...unsent.values()],
       sent: [...sent],
       cached: [...cached.values()],
@@ -142,8 +158,8 @@ export class BatchBuilder {
   }
 
   #forgetMessages(log: LogKey): void {
-    const { messages, removed, hidden } = this.#change()
-    for (const table of [messages, removed])
+    const { messages, removed, updated, hidden } = this.#change()
+    for (const table of [messages, removed, updated])
       for (const [key, message] of table) if (message.log === log) table.delete(key)
     hidden.delete(log)
   }

@@ -85,6 +85,12 @@ export interface LogRecord {
   readonly pushMode?: number
 }
 
+/**
+ * Members of a message of the wire beside those that a record names, such as `reactions`. They are
+ * kept as the server gave them, whether this version knows them or not.
+ */
+export type MessageFields = Readonly<Record<string, unknown>>
+
 /** A stored message. Its key is `[log, seq]`. */
 export interface MessageRecord {
   readonly log: LogKey
@@ -104,6 +110,8 @@ export interface MessageRecord {
   readonly editTimestamp: number
   /** The sender's number of an own message; text on the wire. */
   readonly transactionId?: number
+  /** Absent: none. */
+  readonly fields?: MessageFields
 }
 
 /** The content of a message, without its sender and its place. */

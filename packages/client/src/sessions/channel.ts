@@ -8,7 +8,7 @@ import type { CommandOutcome } from '../runtime/leader.js'
  * Number of the shapes below and of all records in them. A change of a shape raises it: a tab ignores
  * lower numbers, and leaves the other tabs when it hears a higher one.
  */
-export const channelVersion = 3
+export const channelVersion = 4
 
 /** A message of a tab that leads; `generation` is that of its store. `to`: for one tab only. */
 export type LeaderMessage = { readonly generation: number; readonly to?: string } & (

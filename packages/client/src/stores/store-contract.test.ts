@@ -71,6 +71,23 @@ describe.each(openers)('the store in $kind', ({ open }) => {
     expect((await store.load()).unsent).toEqual([])
   })
 
+  it('changes fields of stored messages, and leaves out those of others', async () => {
+    const store = await open()
+    const { generation } = await store.lead()
+    const first = aMessage('d1.5', 1, { fields: { a: 1, b: 2 } })
+    await store.apply(aBatch(1, { messages: [first] }), generation)
+    const set = { b: null, c: [3] }
+    const batch = aBatch(2, {
+      messages: [aMessage('d1.5', 2)],
+      updated: [1, 2, 3].map((seq) => ({ log: 'd1.5', seq, set })),
+    })
+    for (let times = 0; times < 2; times++) await store.apply(batch, generation)
+    expect(await whole(store, 'd1.5')).toEqual([
+      aMessage('d1.5', 2, { fields: { c: [3] } }),
+      aMessage('d1.5', 1, { fields: { a: 1, c: [3] } }),
+    ])
+  })
+
   it('drops everything but unsent messages at a reset, and then writes the rest of the batch', async () => {
     const store = await open()
     const { generation } = await store.lead()

@@ -13,6 +13,7 @@ import {
   recall,
   rename,
   rewriteProfile,
+  setMark,
   setMuteMode,
   store,
 } from './model/writes.js'
@@ -51,6 +52,14 @@ const actions: Readonly<Record<StepName, Action>> = {
     const seq = ownSeq(world, actorId, name, c)
     const { database, now } = world.server
     if (seq > 0) world.commit(edit(database, name, { seq, content: world.word(), now, actorId }))
+  },
+  mark: (world, a, b, c) => {
+    const actorId = world.user(a)
+    const name = world.name(actorId, world.target(b))
+    const seq = ownSeq(world, actorId, name, c)
+    const { database, now } = world.server
+    const mark = c % 3 === 0 ? null : world.word()
+    if (seq > 0) world.commit(setMark(database, name, { seq, mark, now, actorId }))
   },
   recall: (world, a, b, c) => {
     const actorId = world.user(a)

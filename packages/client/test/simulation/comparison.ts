@@ -130,23 +130,31 @@ function differentMessages(
     before = to
   }
   const isCovered = (seq: number) => ranges.some(([from, to]) => seq >= from && seq <= to)
-  for (const [seq, { content, msg_id, sender_id }] of visible) {
+  for (const [seq, { content, msg_id, sender_id, mark }] of visible) {
     const record = held.get(seq)
     if (!record) {
       if (isCovered(seq)) found.push(`${key}: message ${seq} is missing`)
     } else if (
       record.content !== content ||
+      record.fields?.mark !== mark ||
       record.msgId !== msg_id ||
       record.senderId !== sender_id
-    )
-      found.push(`${key}: message ${seq} is ${record.content} instead of ${content}`)
+    ) {
+      const own = `${record.content} ${record.fields?.mark}`
+      found.push(`${key}: message ${seq} is ${own} instead of ${content} ${mark}`)
+    }
   }
   for (const [seq, { content }] of held) {
     if (!visible.has(seq)) found.push(`${key}: message ${seq}, ${content}, is not in the history`)
     else if (!isCovered(seq)) found.push(`${key}: message ${seq} stands outside of the ranges`)
   }
   const newest = visible.values().next().value
-  if (last !== undefined && (last?.seq !== newest?.seq || last?.content !== newest?.content))
+  if (
+    last !== undefined &&
+    (last?.seq !== newest?.seq ||
+      last?.content !== newest?.content ||
+      last?.fields?.mark !== newest?.mark)
+  )
     found.push(`${key}: last is ${last?.content} instead of ${newest?.content}`)
   return found
 }

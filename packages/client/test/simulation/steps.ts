@@ -12,6 +12,7 @@ const weights = {
   post: 22,
   /** user, conversation, which of the newest */
   edit: 5,
+  mark: 4,
   recall: 4,
   /** device, conversation */
   read: 5,

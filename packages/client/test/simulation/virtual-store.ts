@@ -1,5 +1,6 @@
 /** A store in memory whose commits, failures and crashes the schedule decides. */
 import type { Batch } from '../../src/model/batch.js'
+import { withFields } from '../../src/model/message-fields.js'
 import type {
   CachedRead,
   LogRecord,
@@ -51,6 +52,10 @@ export class VirtualStore {
     for (const { log, seq } of batch.removed) this.messages.get(log)?.delete(seq)
     for (const record of batch.logs) this.logs.set(record.key, record)
     for (const record of batch.messages) this.#messagesOf(record.log).set(record.seq, record)
+    for (const { log, seq, set } of batch.updated) {
+      const message = this.messages.get(log)?.get(seq)
+      if (message) this.#messagesOf(log).set(seq, withFields(message, set))
+    }
     for (const record of batch.unsent) this.unsent.set(record.transactionId, record)
     for (const id of batch.sent) this.unsent.delete(id)
     for (const record of batch.cached) this.cached.set(record.key, record)

@@ -8,6 +8,7 @@ const empty: Omit<Batch, 'meta'> = {
   removed: [],
   logs: [],
   messages: [],
+  updated: [],
   unsent: [],
   sent: [],
   cached: [],

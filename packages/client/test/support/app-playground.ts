@@ -12,6 +12,7 @@ import {
 import { aGroup } from '../../../server/test/support/groups/groups.js'
 import { runHermod } from '../../../server/test/support/hermod-command.js'
 import type { Random } from '../../../server/test/support/random.js'
+import type { DataPlace } from '../../../server/test/support/database/sql.js'
 import { DataBackup } from '../../../server/test/support/realtime/data-backup.js'
 import { RandomWork } from '../../../server/test/support/realtime/random-work.js'
 import type { Client } from '../../src/api.js'
@@ -67,6 +68,11 @@ export class AppPlayground implements AsyncDisposable {
     const playground = new AppPlayground(server, database, options)
     await playground.#fill()
     return playground
+  }
+
+  /** Where the server keeps its data. */
+  get place(): DataPlace {
+    return { dataDir: this.server.dataDir, databaseUrl: this.database.url }
   }
 
   /** A caller whose token belongs to no device. */

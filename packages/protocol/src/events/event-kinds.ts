@@ -36,17 +36,18 @@ export type EventPayloads = {
 }
 
 /**
- * Kinds of events that are committed: all but `change.skipped`, which stands for one that the
- * reader does not see.
+ * Kinds of events that are appended with their payload, and that other systems get: all but
+ * `change.skipped`, which stands for one that the reader does not see, and `message.updated`, whose
+ * values are read when it is delivered to devices.
  */
-export type CommittedKind = Exclude<EventKind, 'change.skipped'>
+export type CommittedKind = Exclude<EventKind, 'change.skipped' | 'message.updated'>
 
 /** The kinds of all events, in the order of the reference. */
 export const eventKinds = Object.keys(eventDefinitions) as readonly EventKind[]
 
 /** The kinds of committed events. */
 export const committedKinds = eventKinds.filter(
-  (kind): kind is CommittedKind => kind !== 'change.skipped',
+  (kind): kind is CommittedKind => kind !== 'change.skipped' && kind !== 'message.updated',
 )
 
 /** The schema of each kind's payload. */

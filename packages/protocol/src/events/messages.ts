@@ -1,5 +1,6 @@
+import { changeableFields, fieldChanges } from '../message-fields.js'
 import { resource } from '../resource.js'
-import { boolean, int32, int64, optional, Type, text } from '../schema.js'
+import { array, boolean, int32, int64, object, optional, Type, text } from '../schema.js'
 import { event, payload } from './event-definition.js'
 import { ofActor, ofLog } from './event-keys.js'
 
@@ -37,6 +38,7 @@ export const messageFields = {
   transaction_id: optional(
     text('The transaction ID of the send, for devices of the sender only; absent without one.'),
   ),
+  ...changeableFields,
 }
 
 /** A message, in the one shape that events and sync share. */
@@ -128,6 +130,32 @@ export const messageEvents = {
     audience: 'log',
     userChanges: {},
     causedBy: ['message.send'],
+  }),
+  /**
+   * Fields of the message have changed that are no texts. Sessions that do not announce the feature
+   * `message.updated` get `message.replaced` in its place.
+   */
+  'message.updated': event({
+    payload: payload({
+      conversation: eventConversation,
+      msg_id: int64({ description: 'The message ID.' }),
+      seq,
+      set: fieldChanges,
+      reacted: optional(
+        array(
+          object({
+            user_id: int64(),
+            key: text('The reaction.'),
+            on: boolean({ description: 'true: added; false: removed' }),
+          }),
+          { description: 'The reactions that users have added and removed.' },
+        ),
+      ),
+    }),
+    key: ofLog,
+    audience: 'log',
+    userChanges: {},
+    causedBy: [],
   }),
   /** There is one for the devices of the reader, and one for each sender of the messages concerned. */
   'message.delivered': event({

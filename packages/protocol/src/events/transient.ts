@@ -17,7 +17,13 @@ import {
 import type { Static } from '../typebox.js'
 import { eventConversation, messageFields } from './messages.js'
 
-const { seq: _seq, transaction_id: _transactionId, ...transientFields } = messageFields
+const {
+  seq: _seq,
+  transaction_id: _transactionId,
+  reactions: _reactions,
+  pinned: _pinned,
+  ...transientFields
+} = messageFields
 
 /** The states of a typing signal: the sender types, or has stopped. */
 export const typingStates = ['typing', 'nothing'] as const

@@ -1,10 +1,13 @@
 /** `session.open`, the first call of a connection. */
 import type { ErrorName } from '../errors.js'
 import { meaningsOf, platform } from '../enums.js'
+import { featureNames } from '../features.js'
 import {
+  array,
   int32,
   int64,
   intEnum,
+  list,
   object,
   optional,
   type Static,
@@ -50,6 +53,12 @@ export const sessionOpenParameters = {
   sdk: optional(
     string({ description: 'name and version of the client library, for the log', maxLength: 128 }),
   ),
+  features: optional(
+    list(string({ maxLength: 64 }), {
+      description: `additions to the contract that the client knows, such as ${featureNames[0]}; others than those of the service are ignored; absent: none`,
+      maxItems: 50,
+    }),
+  ),
 }
 
 /** States of a client that has opened a session: nothing missed, to sync, or to start anew. */
@@ -78,6 +87,9 @@ export const sessionOpenData = object({
   sync: stringEnum(syncStates, {
     description:
       'current: nothing was missed; needed: call message.sync; reset: drop the store, then call message.sync without a pos',
+  }),
+  features: array(text('name of one'), {
+    description: 'additions to the contract that the service has',
   }),
 })
 

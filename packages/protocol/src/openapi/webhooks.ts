@@ -19,7 +19,7 @@ export interface OpenApiWebhook {
   readonly responses: Readonly<Record<string, OpenApiResponse>>
 }
 
-const { 'change.skipped': _, ...committedEvents } = eventSchemas
+const { 'change.skipped': _skipped, 'message.updated': _updated, ...committedEvents } = eventSchemas
 
 /** The payload of each kind: of events of the application, and of those about the endpoint. */
 const payloads: Readonly<Record<string, TSchema>> = {

@@ -27,6 +27,9 @@ export const ApplicationFlags = resource(
     message_forward_max_user_num: int32({
       description: 'to how many users a message may be forwarded at once',
     }),
+    features: array(text('name of one'), {
+      description: 'additions to the contract that the service has',
+    }),
   },
 )
 /** The flags, with defaults for unset ones. */

@@ -1,4 +1,5 @@
 import { contentType, meaningsOf, messageStatus } from '../enums.js'
+import { changeableFields } from '../message-fields.js'
 import { instant, resource } from '../resource.js'
 import { array, boolean, int32, int64, type Static, stringEnum, text } from '../schema.js'
 
@@ -34,6 +35,7 @@ export const Message = resource('Message', 'A message as the caller sees it.', {
   status: stringEnum(Object.values(meaningsOf(messageStatus)), { description: 'delivery status' }),
   timestamp: instant('delivery timestamp'),
   to_xid: Xid,
+  ...changeableFields,
 })
 /** A message from the caller's view: status depends on the caller (rule E6), unset texts are "". */
 export type Message = Static<typeof Message>

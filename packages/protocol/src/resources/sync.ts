@@ -19,11 +19,14 @@ export const Log = eventConversation
 /** Both parties of a conversation, the smaller ID first; of a group its ID twice. */
 export type Log = Static<typeof Log>
 
-const SyncMessage = resource(
+/** A message for clients that keep a copy of the log. */
+export const SyncMessage = resource(
   'SyncMessage',
   'A message, in the shape that events and sync share.',
   eventMessage.properties,
 )
+/** A message in the shape of events and sync. */
+export type SyncMessage = Static<typeof SyncMessage>
 
 const RecalledMessage = resource(
   'RecalledMessage',
@@ -37,21 +40,36 @@ const SkippedChange = resource(
   messageEvents['change.skipped'].payload.properties,
 )
 
+const SkippedChanges = resource(
+  'SkippedChanges',
+  'Numbers in a row without anything for the caller, for sessions with the feature changes.skipped.',
+  {
+    conversation: eventConversation,
+    count: int64({ description: 'how many: the number of the entry is the last of them' }),
+  },
+)
+
 /** A change of a log, in the form of the frame that brings it to connected devices. */
 export const LogChange = resource('LogChange', 'A change of a log, as the frame of its event.', {
   event: stringEnum(
-    ['message.stored', 'message.replaced', 'message.recalled', 'change.skipped'] as const,
+    [
+      'message.stored',
+      'message.replaced',
+      'message.recalled',
+      'change.skipped',
+      'changes.skipped',
+    ] as const,
     {
       description:
-        'message.replaced stands for every edit, also an append; the kind of the event of connected devices may differ',
+        'message.replaced stands for every edit, also an append, and for message.updated; the kind of the event of connected devices may differ',
     },
   ),
   change: int64({ description: 'number in the log, dense from 1' }),
-  data: Type.Union([SyncMessage, RecalledMessage, SkippedChange], {
+  data: Type.Union([SyncMessage, RecalledMessage, SkippedChange, SkippedChanges], {
     description: 'the message of message.stored and message.replaced, with its present texts',
   }),
 })
-/** A change of a log. Each number of a span has one. */
+/** A change of a log. Each number of a span has one, or is in one of several numbers. */
 export type LogChange = Static<typeof LogChange>
 
 /** Data of /message/changes. */
@@ -63,7 +81,10 @@ export const ChangePage = resource('ChangePage', 'A page of the changes of a log
         'after_change; absent when the following changes are not stored any more, or the log ends before it',
     }),
   ),
-  changes: array(LogChange, { description: 'in order, one for each number from from + 1 to next' }),
+  changes: array(LogChange, {
+    description:
+      'in order, for each number from from + 1 to next; only changes.skipped has several',
+  }),
   next: int64({ description: 'number after which the next page begins' }),
   change: int64({ description: 'number of the latest change of the log' }),
   hidden_msg_id: int64({

@@ -351,6 +351,7 @@ export const personalData = {
     edited_at: message.delete,
     sent_at: message.delete,
     transaction_id: message.delete,
+    fields: message.delete,
   },
   recalled_messages: {
     app_id: portable.none,

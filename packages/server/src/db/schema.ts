@@ -566,6 +566,8 @@ export interface MessagesTable {
   sent_at: number
   /** The sender's transaction ID of the send; null = none. */
   transaction_id: Int64 | null
+  /** Fields that have changed since the send, as a JSON object; null = none. */
+  fields: string | null
 }
 
 /** Tombstones of recalled messages (rule E7). */

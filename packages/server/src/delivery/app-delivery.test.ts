@@ -194,7 +194,12 @@ class World {
         tokenHash: `t${userId}`,
         scopes: null,
       },
-      ...{ phase: 'entering' as const, hasMissed: false, isBehind: false },
+      ...{
+        phase: 'entering' as const,
+        hasMissed: false,
+        features: new Set<never>(),
+        isBehind: false,
+      },
       ...{ state: null, readyAt: -1, pos, written: [], closed: [] },
       link: {
         write: (frames) => session.written.push(...this.#parse(frames)),

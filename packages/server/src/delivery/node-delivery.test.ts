@@ -40,7 +40,12 @@ function setUp() {
   function aSession(appId = 'shop', userId = 1): FakeSession {
     const session: FakeSession = {
       ...{ id: ++lastId, appId, userId, deviceSn: null, tokenHash: `t${lastId}`, scopes: null },
-      ...{ phase: 'entering' as const, hasMissed: false, isBehind: false },
+      ...{
+        phase: 'entering' as const,
+        hasMissed: false,
+        features: new Set<never>(),
+        isBehind: false,
+      },
       ...{ closed: [], written: [] },
       link: {
         write: (frame) => session.written.push(JSON.parse(frame.subarray(2).toString())),

@@ -1,7 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
-import type { Event, EventKind } from '@hermod/protocol/events'
+import type { Event, EventKind, EventPayloads } from '@hermod/protocol/events'
 import type { ChangedLog, RowLog } from './rows/log-key.js'
-import type { EditEventKind, RecordedEdit } from './rows/recorded-event.js'
+import type { EditEventKind, RecordedEdit, RecordedUpdate } from './rows/recorded-event.js'
 
 /** An event as a consumer gets it. */
 export type DeliveredEvent = Event<EventKind> & {
@@ -11,6 +11,8 @@ export type DeliveredEvent = Event<EventKind> & {
   readonly position: number
   /** The change number in the log of its conversation (decision page 027); events of no log have none. */
   readonly change?: number
+  /** The whole message after `message.updated`, for sessions that do not know this kind. */
+  readonly replaced?: EventPayloads['message.replaced']
   /** Milliseconds since 1970. */
   readonly createdAt: number
 }
@@ -70,4 +72,8 @@ export interface MessageReader {
   read(appId: string, payload: string): Promise<readonly MessageEvent[]>
   /** Returns an edit with the message as it is now, or `change.skipped` when it is gone. */
   readEdit(edit: RecordedEdit): Promise<EventContent<EditEventKind | 'change.skipped'>>
+  /** Returns an update with the fields as they are now, or `change.skipped` as {@link readEdit} does. */
+  readUpdate(
+    update: RecordedUpdate,
+  ): Promise<EventContent<'message.updated' | 'change.skipped'> & Pick<DeliveredEvent, 'replaced'>>
 }

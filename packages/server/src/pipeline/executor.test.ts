@@ -185,7 +185,7 @@ describe('a success', () => {
     const link = { write() {}, isBehind: false, heardAt: 0, ping() {}, close() {} }
     const session: Session = {
       ...{ id: 1, appId: 'home', userId: 1, deviceSn: 1, tokenHash: '', scopes: null, link },
-      ...{ phase: 'live', hasMissed: false },
+      ...{ phase: 'live', hasMissed: false, features: new Set<never>() },
     }
     expect((await executor.answer(ofSession, { ...callOf(), session })).code).toBe(200)
     expect((await executor.answer(operationOf, callOf())).code).toBe(200)

@@ -34,7 +34,7 @@ function open(userId: number, deviceSn: number | null, id = nextId++) {
   const link = new FakeLink()
   const session = {
     ...{ id, appId, userId, deviceSn, tokenHash: '', scopes: null, link },
-    ...{ phase: 'live' as const, hasMissed: false },
+    ...{ phase: 'live' as const, hasMissed: false, features: new Set<never>() },
   }
   registry.add(session)
   return session

@@ -16,6 +16,7 @@ function aSession(of: Partial<Session> = {}): Session & { readonly closed: strin
     scopes: null,
     phase: 'entering',
     hasMissed: false,
+    features: new Set<never>(),
     ...of,
     closed,
     link: {

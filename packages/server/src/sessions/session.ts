@@ -1,4 +1,4 @@
-import type { CloseName, Int64, Scopes } from '@hermod/protocol'
+import type { CloseName, Feature, Int64, Scopes } from '@hermod/protocol'
 
 /**
  * - `entering`: delivery does not know yet which events concern the session
@@ -21,6 +21,8 @@ export interface Session {
   readonly tokenHash: string | null
   /** The scopes of the Admin token when the session was opened. */
   readonly scopes: Scopes
+  /** The additions to the contract that the client knows. */
+  readonly features: ReadonlySet<Feature>
   readonly link: SessionLink
   /** Only delivery changes it. A session begins as `entering`. */
   phase: SessionPhase

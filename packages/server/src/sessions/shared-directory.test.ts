@@ -31,7 +31,7 @@ function open(userId: number, deviceSn: number, id: number): Session {
   }
   const session: Session = {
     ...{ id, appId, userId, deviceSn, tokenHash: '', scopes: null, link },
-    ...{ phase: 'live', hasMissed: false },
+    ...{ phase: 'live', hasMissed: false, features: new Set<never>() },
   }
   registry.add(session)
   return session

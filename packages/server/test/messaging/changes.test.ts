@@ -17,6 +17,7 @@ import {
   type KnownMessage,
   Replica,
 } from '../support/messaging/change-reader.js'
+import { FieldChanges } from '../support/messaging/field-changes.js'
 import { aMoment, keepHistory, Retention } from '../support/messaging/history-retention.js'
 import { operate, recall } from '../support/messaging/message-operations.js'
 import {
@@ -32,7 +33,7 @@ const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
 
 /** What is in the log of changes, in their order. */
 interface Logged {
-  readonly kind: 'stored' | 'edited' | 'recalled'
+  readonly kind: 'stored' | 'edited' | 'updated' | 'recalled'
   readonly id: number
 }
 
@@ -40,6 +41,7 @@ const step = fc.record({
   what: fc.oneof(
     { weight: 3, arbitrary: fc.constant('stored' as const) },
     { weight: 3, arbitrary: fc.constant('edited' as const) },
+    { weight: 3, arbitrary: fc.constant('updated' as const) },
     { weight: 1, arbitrary: fc.constant('recalled' as const) },
   ),
   /** Which of the messages that are there; sent by the one or by the other. */
@@ -57,7 +59,9 @@ function due(log: readonly Logged[], after: number, next: number) {
       const isLatest = log.findLastIndex((other) => other.id === id) === index
       const isGone = log.some((other) => other.id === id && other.kind === 'recalled')
       if (kind === 'stored') return isGone ? { change, seq: seqs.get(id) } : { change, kind, id }
-      return isLatest ? { change, kind, id } : { change, seq: null }
+      if (!isLatest) return { change, seq: null }
+      // A page has the whole message after any alteration.
+      return { change, kind: kind === 'updated' ? 'edited' : kind, id }
     })
     .slice(after, next)
 }
@@ -71,6 +75,17 @@ function allOf({ changes }: ChangesOfLog) {
   })
 }
 
+/** The numbers of a page one by one. */
+function expanded(page: ChangesOfLog): ChangesOfLog {
+  const changes = (page.changes ?? []).flatMap((each) => {
+    const count = each.kind === 'skipped' ? (each.count ?? 1) : 1
+    return Array.from({ length: count }, (_, index) =>
+      count === 1 ? each : ({ kind: 'skipped', change: each.change - count + 1 + index } as const),
+    )
+  })
+  return { ...page, changes }
+}
+
 /** Without the numbers that are skipped. */
 function shown(page: ChangesOfLog) {
   return allOf(page)?.filter(({ kind }) => kind !== undefined)
@@ -79,6 +94,7 @@ function shown(page: ChangesOfLog) {
 const eventKinds = {
   stored: 'message.stored',
   edited: 'message.appended',
+  updated: 'message.updated',
   recalled: 'message.recalled',
 } as const
 
@@ -92,7 +108,7 @@ function eventsDue(log: readonly Logged[], contents: ReadonlyMap<number, string>
       kind: isGone ? 'change.skipped' : eventKinds[kind],
       seq: stored.indexOf(id) + 1,
       ...(!isGone && { id }),
-      ...(!isGone && kind !== 'recalled' && { content: contents.get(id) }),
+      ...(!isGone && ['stored', 'edited'].includes(kind) && { content: contents.get(id) }),
     }
   })
 }
@@ -122,6 +138,7 @@ for (const backend of testBackends()) {
     let sql: Sql
     let reader: ChangeReader
     let retention: Retention
+    let fieldChanges: FieldChanges
     let people: PeoplePool
 
     beforeAll(async () => {
@@ -131,10 +148,12 @@ for (const backend of testBackends()) {
       people = new PeoplePool(server, 60)
       reader = new ChangeReader(watched.place)
       retention = new Retention(watched.place)
+      fieldChanges = new FieldChanges(watched.place)
       await keepHistory(server.api.as(server.operatorToken), 'test', 1)
     })
 
     afterAll(async () => {
+      await fieldChanges?.[Symbol.asyncDispose]()
       await retention?.[Symbol.asyncDispose]()
       await reader?.[Symbol.asyncDispose]()
       await watched?.[Symbol.asyncDispose]()
@@ -168,6 +187,13 @@ for (const backend of testBackends()) {
             }
             const sender = senders.get(id) as Person
             const peer = sender === alice ? bob.id : alice.id
+            if (what === 'updated') {
+              const set = { pinned: { by: sender.id, at: log.length } }
+              const change = { messageId: id, actorId: sender.id, set }
+              await fieldChanges.direct('test', [alice.id, bob.id], change)
+              log.push({ kind: what, id })
+              continue
+            }
             const answer =
               what === 'edited'
                 ? await operate(sender.api, 'append', { peer, message: id, content: '+' })
@@ -181,6 +207,10 @@ for (const backend of testBackends()) {
             const next = Math.min(after + limit, log.length)
             expect(page).toMatchObject({ next, end: log.length, hiddenMessageId: 0 })
             expect(allOf(page)).toEqual(due(log, after, next))
+            const joined = await reader.joinedAfter(alice.id, bob.id, after, limit)
+            expect(allOf(expanded(joined))).toEqual(due(log, after, joined.next))
+            expect(joined.next).toBeGreaterThanOrEqual(next)
+            expect(joined.changes?.length).toBeLessThanOrEqual(limit)
           }
           for (const beyond of [-1, log.length + 1])
             expect(await reader.changesAfter(alice.id, bob.id, beyond)).toMatchObject({
@@ -381,13 +411,15 @@ for (const backend of testBackends()) {
         await retention.run('test', Number(row?.sent_at) + 1)
         expect(await integrityFaults(server)).toEqual([])
       }
-      // With all that was done to the first four: the recall was the tenth change.
       await forget(fourth)
-      expect(await reader.changesAfter(bob.id, alice.id, 9)).toMatchObject({
+      expect(await reader.changesAfter(bob.id, alice.id, 3)).toMatchObject({
         changes: null,
         end: 13,
       })
-      expect(shown(await reader.changesAfter(bob.id, alice.id, 10))).toEqual([
+      expect(await reader.changesAfter(bob.id, alice.id, 4)).toMatchObject({ next: 13 })
+      // What was done to the first four later is skipped, and forces no reader to read again.
+      expect(allOf(await reader.changesAfter(bob.id, alice.id, 8))).toEqual([
+        ...[9, 10, 11].map((change) => ({ change, seq: null })),
         { change: 12, kind: 'edited', id: fifth },
         { change: 13, kind: 'stored', id: expect.any(Number) },
       ])
@@ -402,6 +434,39 @@ for (const backend of testBackends()) {
       expect(shown(await reader.changesAfter(bob.id, alice.id, 13))).toEqual([
         { change: 14, kind: 'stored', id: next },
       ])
+      expect(await integrityFaults(server)).toEqual([])
+    })
+
+    it('changes: overtaken alterations in a row are one entry, and a page has at most 500 numbers', async () => {
+      const [alice, bob] = await pair()
+      const message = await sendText(alice.api, bob.id, 'text')
+      const conversation = conversationOf(alice.id, bob.id)
+      const count = 1_200
+      await sql.run(
+        `insert into message_changes (app_id, low_id, high_id, change, alteration, msg_id, kind)
+          with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})
+          select app_id, low_id, high_id, 1 + i, i, msg_id, 2 from n, messages where ${conversation}`,
+      )
+      await sql.run(`update conversations set alterations = ${count} where ${conversation}`)
+      await sql.run(
+        `update messages set fields = '{"pinned":{"by":1,"at":1}}' where ${conversation}`,
+      )
+      const next = await sendText(bob.api, alice.id, 'next')
+      const pageAfter = async (after: number) => {
+        const page = await reader.joinedAfter(alice.id, bob.id, after)
+        return page.changes?.map((each) =>
+          'message' in each ? [each.change, each.message.messageId] : [each.change, each],
+        )
+      }
+      const run = (change: number, length: number) => [
+        change,
+        { kind: 'skipped', change, count: length },
+      ]
+      expect(await pageAfter(0)).toEqual([[1, message], run(500, 499)])
+      expect(await pageAfter(500)).toEqual([run(1_000, 500)])
+      const rest = [run(count, 200), [count + 1, message], [count + 2, next]]
+      expect(await pageAfter(1_000)).toEqual(rest)
+      expect((await reader.changesAfter(alice.id, bob.id, 0)).next).toBe(100)
       expect(await integrityFaults(server)).toEqual([])
     })
 

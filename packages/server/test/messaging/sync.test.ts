@@ -1,5 +1,5 @@
 /** Catching up: pages of sync, changes of logs, and receipts of group messages. */
-import { anyBackend, testBackends } from '@hermod/testkit'
+import { anyBackend, GatewayClient, type Json, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { timestampOf } from '../../dist/lib/ids/ids.js'
 import { answerCode } from '../support/answer-codes.js'
@@ -8,11 +8,14 @@ import { sendToGroup } from '../support/groups/group-messaging.js'
 import { aGroup, expectSuccess, groupCall } from '../support/groups/groups.js'
 import { InProcessServer } from '../support/in-process-server.js'
 import { addUsers, anApplication, broadcast } from '../support/messaging/broadcasts.js'
+import { FieldChanges } from '../support/messaging/field-changes.js'
 import { aMoment, keepHistory, Retention } from '../support/messaging/history-retention.js'
 import { operate, recall } from '../support/messaging/message-operations.js'
 import {
   acknowledge,
   deleteConversation,
+  history,
+  integrityFaults,
   notify,
   sendText,
 } from '../support/messaging/messaging.js'
@@ -34,14 +37,17 @@ for (const backend of testBackends()) {
     let server: InProcessServer
     let people: PeoplePool
     let retention: Retention
+    let fieldChanges: FieldChanges
 
     beforeAll(async () => {
       server = await InProcessServer.start(backend)
       people = new PeoplePool(server, 60)
       retention = new Retention(server.place)
+      fieldChanges = new FieldChanges(server.place)
     })
 
     afterAll(async () => {
+      await fieldChanges?.[Symbol.asyncDispose]()
       await retention?.[Symbol.asyncDispose]()
       await server?.[Symbol.asyncDispose]()
     })
@@ -86,6 +92,69 @@ for (const backend of testBackends()) {
         user: [],
         more: false,
       })
+    })
+
+    it('sync: changed fields are in history and sync, and their number has the whole message', async () => {
+      const [alice, bob] = (await people.take(2)) as [Person, Person]
+      const messageId = await sendText(alice.api, bob.id, 'text')
+      const client = new SyncClient(bob.api)
+      await client.syncToEnd()
+      const pinned = { by: alice.id, at: 1_000 }
+      const change = { messageId, actorId: alice.id, set: { pinned } }
+      await fieldChanges.direct('test', [alice.id, bob.id], change)
+      await operate(alice.api, 'append', { peer: bob.id, message: messageId, content: '!' })
+      const [shown] = await history(bob.api, alice.id)
+      expect(shown).toMatchObject({ content: 'text!', pinned })
+      const log = direct(alice.id, bob.id)
+      const { changes } = await changesPage(bob.api, log, 1)
+      expect(changes).toEqual([
+        { event: 'change.skipped', change: 2, data: { conversation: log } },
+        { event: 'message.replaced', change: 3, data: expect.objectContaining({ pinned }) },
+      ])
+      await fieldChanges.direct('test', [alice.id, bob.id], { ...change, set: { pinned: null } })
+      const { heads } = await syncPage(bob.api, { after: client.pos })
+      expect(heads[0]?.changes.at(-1)).toMatchObject({ event: 'message.replaced', change: 4 })
+      expect(JSON.stringify(heads)).not.toContain('pinned')
+      expect(await integrityFaults(server)).toEqual([])
+    })
+
+    it('sync: several messages of one log are changed at once, each with a number of its own', async () => {
+      const [alice, bob] = (await people.take(2)) as [Person, Person]
+      const ids = [await sendText(alice.api, bob.id, 'a'), await sendText(bob.api, alice.id, 'b')]
+      const pinned = { by: bob.id, at: 5 }
+      const changes = ids.map((messageId) => ({ messageId, actorId: bob.id, set: { pinned } }))
+      await fieldChanges.direct('test', [alice.id, bob.id], ...changes)
+      const page = await changesPage(alice.api, direct(alice.id, bob.id), 2)
+      expect(page.changes.map(({ change, data }) => [change, data])).toMatchObject([
+        [3, { msg_id: ids[0], pinned }],
+        [4, { msg_id: ids[1], pinned }],
+      ])
+    })
+
+    it('sync: sessions that announce changes.skipped get skipped numbers in a row as one entry', async () => {
+      const [bob] = await take(1)
+      const alice = await server.api.newSession()
+      const messageId = await sendText(alice.api, bob.id, 'text')
+      for (let at = 1; at <= 150; at++) {
+        const change = { messageId, actorId: bob.id, set: { pinned: { by: bob.id, at } } }
+        await fieldChanges.direct('test', [alice.id, bob.id], change)
+      }
+      const log = direct(alice.id, bob.id)
+      const entries = async (features: readonly string[]) => {
+        using client = await GatewayClient.connect(server.url)
+        await client.open({ appId: server.appId, accessToken: alice.token, features })
+        const page = await client.succeed('message.changes', { log, after_change: 1 })
+        const have = [{ log, change: 1 }]
+        const sync = await client.succeed('message.sync', { list: true, limit: 1, have })
+        return [page.data.changes, sync.data.heads[0].changes] as Json[][]
+      }
+      const whole = { event: 'message.replaced', change: 151 }
+      const run = { event: 'changes.skipped', change: 150, data: { conversation: log, count: 149 } }
+      for (const changes of await entries(['changes.skipped']))
+        expect(changes).toMatchObject([run, whole])
+      const [page = [], head] = await entries([])
+      expect(page.map(({ event }) => event)).toEqual(Array(100).fill('change.skipped'))
+      expect(head).toEqual([])
     })
 
     it('sync: the transaction ID of a message is for its sender', async () => {

@@ -4,12 +4,14 @@ import {
   type Backend,
   GatewayClient,
   type GatewayEvent,
+  type Json,
   type Session,
 } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
 import { sendToGroup } from '../support/groups/group-messaging.js'
 import { aGroup, expectSuccess, groupCall, groupEventsOf } from '../support/groups/groups.js'
 import { ownServer } from '../support/in-process-server.js'
+import { FieldChanges } from '../support/messaging/field-changes.js'
 import { operate, recall } from '../support/messaging/message-operations.js'
 import { sendText } from '../support/messaging/messaging.js'
 
@@ -24,7 +26,15 @@ describe('delivery to connected devices', () => {
 
   async function connect(
     session: Session,
-    { pos, deviceGuid }: { readonly pos?: string; readonly deviceGuid?: string } = {},
+    {
+      pos,
+      deviceGuid,
+      features,
+    }: {
+      readonly pos?: string
+      readonly deviceGuid?: string
+      readonly features?: readonly string[]
+    } = {},
   ) {
     const client = await GatewayClient.connect(server.url)
     const { data } = await client.open({
@@ -32,6 +42,7 @@ describe('delivery to connected devices', () => {
       accessToken: session.token,
       ...(pos !== undefined && { pos }),
       ...(deviceGuid !== undefined && { deviceGuid }),
+      ...(features !== undefined && { features }),
     })
     return Object.assign(client, { state: data })
   }
@@ -86,6 +97,44 @@ describe('delivery to connected devices', () => {
       { event: 'message.appended', change: 2 },
       { event: 'message.recalled', change: 3, data: { msg_id: message, seq: 1 } },
     ])
+  })
+
+  it('changed fields reach sessions that announce message.updated as such, and others with the whole message', async () => {
+    const [alice, bob] = (await users(2)) as [Session, Session]
+    const features = ['message.updated', 'something.later']
+    using a = await connect(alice)
+    using b = await connect(bob, { features })
+    using earlier = await connect(bob)
+    expect(b.state.features).toContain('message.updated')
+    const messageId = await sendText(alice.api, bob.id, 'text', { transaction_id: '77' })
+    await using changes = new FieldChanges(server.place)
+    const pinned = { by: alice.id, at: 1_000 }
+    const reacted = [{ user_id: bob.id, key: 'x', on: true }]
+    const actor = { messageId, actorId: alice.id, reacted }
+    const parties = [alice.id, bob.id] as const
+    await changes.direct(server.appId, parties, { ...actor, set: { pinned } })
+    await changes.direct(server.appId, parties, { ...actor, set: { pinned: null } })
+    const all = await Promise.all(
+      [a, b, earlier].map(async (client) => {
+        await client.next(({ change }) => change === 3)
+        return client.events.filter(({ change = 0 }) => change > 1)
+      }),
+    )
+    const named = { actor_id: alice.id, msg_id: messageId, seq: 1 }
+    expect(all[1]).toMatchObject([
+      { event: 'message.updated', change: 2, data: { ...named, reacted } },
+      { event: 'message.updated', change: 3, data: { ...named, set: { pinned: null } } },
+    ])
+    expect(JSON.stringify(all[1])).not.toContain('content')
+    const whole = { ...named, content: 'text', edit_timestamp: 0 }
+    expect(all[2]).toMatchObject([
+      { event: 'message.replaced', change: 2, data: whole },
+      { event: 'message.replaced', change: 3, data: whole },
+    ])
+    // The transaction ID is for devices of the sender.
+    const own = all[0]?.map(({ event, data }) => [event, (data as Json).transaction_id])
+    expect(own).toEqual(Array(2).fill(['message.replaced', '77']))
+    expect(JSON.stringify(all[2])).not.toContain('transaction_id')
   })
 
   it('members of a group receive its messages, one with msg_mute_mode 2 none, and a removed one nothing after the removal', async () => {

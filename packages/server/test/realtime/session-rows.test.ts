@@ -32,7 +32,7 @@ function addSession(sessions: SessionRegistry, userId: number, deviceSn: number)
   }
   const session: Session = {
     ...{ id: nextId++, appId, userId, deviceSn, tokenHash: '', scopes: null, link },
-    ...{ phase: 'live', hasMissed: false },
+    ...{ phase: 'live', hasMissed: false, features: new Set<never>() },
   }
   sessions.add(session)
   return Object.assign(test, { session })

@@ -35,6 +35,8 @@ export interface OpenOptions {
   readonly pos?: string
   /** A number of the enumeration `platform`; default 5, Linux. */
   readonly platform?: number
+  /** Additions to the contract that the client names; default: it names none. */
+  readonly features?: readonly string[]
 }
 
 /** The identity of a call with an Admin token. */
@@ -135,7 +137,7 @@ export class GatewayClient implements Disposable {
 
   /** Opens a session, and keeps its pos. */
   open(options: OpenOptions): Promise<Envelope> {
-    const { appId, accessToken, deviceGuid, userId, platform = 5 } = options
+    const { appId, accessToken, deviceGuid, userId, platform = 5, features } = options
     const pos = options.pos ?? (this.cursor.pos || undefined)
     return this.call('session.open', {
       app_id: appId,
@@ -145,6 +147,7 @@ export class GatewayClient implements Disposable {
       platform,
       user_agent: 'hermod-testkit',
       pos,
+      features,
     })
   }
 

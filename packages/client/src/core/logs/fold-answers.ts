@@ -1,6 +1,7 @@
 /** Answers of the server about a log, as functions on its record. An answer may be older than the log. */
 import { addRange, coveredFrom, covers } from '../ranges.js'
-import type { LogRecord, MessageRecord } from '../../model/records.js'
+import { type Alteration, altered } from '../../model/message-fields.js'
+import type { LogRecord } from '../../model/records.js'
 import {
   confirmRead,
   draftOf,
@@ -218,13 +219,14 @@ export function foldChangesPage(
 export function foldHistory(
   fold: Fold,
   page: HistoryPage,
-  altered: ReadonlyMap<number, MessageRecord | null>,
+  alterations: ReadonlyMap<number, Alteration>,
 ): void {
   const { seq, last, ranges, hiddenMsgId } = fold.record
   const end = Math.min(page.beforeSeq - 1, seq)
   for (const message of page.messages) {
     const { seq: at } = message
-    const shown = altered.has(at) ? altered.get(at) : message
+    const alteration = alterations.get(at)
+    const shown = alteration === undefined ? message : altered(message, alteration)
     // A stored message is at least as new.
     if (at > end || covers(ranges, at, at) || !shown || shown.msgId <= hiddenMsgId) continue
     fold.messages.set(at, shown)

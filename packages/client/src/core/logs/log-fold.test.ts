@@ -67,6 +67,45 @@ describe('changes of a log', () => {
     expect(hole.record.change).toBe(3)
   })
 
+  const updated = (change: number, seq: number, set: object) =>
+    ({ change, kind: 'updated', seq, set: set as Record<string, unknown> }) as const
+
+  it('change fields of a held message and of the newest one, and are counted for one that is not held', () => {
+    const fold = beginFold(two)
+    for (const [change, set] of [
+      { a: 1, b: 2 },
+      { b: null, c: 3 },
+    ].entries())
+      foldChange(fold, updated(3 + change, 2, set), reader)
+    // The texts of the message are in the store.
+    expect(fold.messages.size).toBe(0)
+    expect([...fold.updated]).toEqual([[2, { a: 1, b: null, c: 3 }]])
+    expect(fold.record.last).toEqual({ ...two.last, fields: { a: 1, c: 3 } })
+    const hole = beginFold({ ...two, ranges: [], last: null })
+    foldChange(hole, updated(3, 2, { a: 1 }), reader)
+    expect([hole.updated.size, hole.record.change]).toEqual([0, 3])
+  })
+
+  it('change fields of a message of the same fold, which a later edit replaces', () => {
+    const fold = beginFold(two)
+    for (const each of [stored(3, 3), updated(4, 3, { a: 1 })]) foldChange(fold, each, reader)
+    expect(fold.messages.get(3)).toEqual(message(3, { fields: { a: 1 } }))
+    const edited = message(2, { content: 'new', fields: { b: 1 } })
+    foldChange(fold, updated(5, 2, { a: 1 }), reader)
+    foldChange(fold, { change: 6, kind: 'edited', message: edited }, reader)
+    expect([fold.messages.get(2), fold.updated.size]).toEqual([edited, 0])
+  })
+
+  it('are skipped by one entry of several numbers, which the client may have in part', () => {
+    const run = (change: number, count: number) => ({ change, kind: 'skipped', count }) as const
+    expect(after(two, run(6, 4)).change).toBe(6)
+    expect(after(two, run(6, 5)).change).toBe(6)
+    const fold = beginFold(two)
+    expect(foldChange(fold, run(7, 4), reader)).toBe('gap')
+    expect(foldChange(fold, run(2, 2), reader)).toBe('known')
+    expect(fold.record).toBe(two)
+  })
+
   it('remove a recalled message: its position is present, and the newest one is not known', () => {
     const fold = beginFold(two)
     const recall = { change: 3, kind: 'recalled', seq: 2, msgId: 102, senderId: peer } as const

@@ -4,7 +4,14 @@
  */
 import { conversationOf, kindOf } from '../../model/log-key.js'
 import { addRange, covers, removePosition } from '../ranges.js'
-import type { LogKey, LogRecord, MessageRecord, SeqRange } from '../../model/records.js'
+import { type Alteration, combined, withFields } from '../../model/message-fields.js'
+import type {
+  LogKey,
+  LogRecord,
+  MessageFields,
+  MessageRecord,
+  SeqRange,
+} from '../../model/records.js'
 import type { FoldedChange } from './wire.js'
 
 /** A log with what has been done to it since the fold began. */
@@ -15,12 +22,14 @@ export interface Fold {
   record: LogRecord
   /** By position; null: gone. The last entry of a position counts. */
   readonly messages: Map<number, MessageRecord | null>
+  /** New values of fields of stored messages that `messages` does not have, by position. */
+  readonly updated: Map<number, MessageFields>
   /** True: all messages that were stored before are dropped. */
   isEmptied: boolean
   /** Messages up to this ID are dropped; 0: none. */
   hiddenMsgId: number
-  /** Edits and recalls (null) of messages, stored or not: a page of history may be older. */
-  readonly altered: Map<number, MessageRecord | null>
+  /** Alterations of messages, stored or not: a page of history may be older. */
+  readonly altered: Map<number, Alteration>
   /** IDs of messages that were recalled. */
   readonly recalled: number[]
   /** When the head is requested that this fold needs; `spread`: all members of the group need it at once. */
@@ -78,6 +87,7 @@ export function beginFold(record: LogRecord): Fold {
     before: record,
     record,
     messages: new Map(),
+    updated: new Map(),
     isEmptied: false,
     hiddenMsgId: 0,
     altered: new Map(),
@@ -132,9 +142,10 @@ export function readAll(fold: Fold): void {
 /** Applies the change that is next in the log, of an event or a page. */
 export function foldChange(fold: Fold, change: FoldedChange, reader: FoldReader): Applied {
   const next = fold.record.change + 1
+  const { count = 1 } = change.kind === 'skipped' ? change : {}
   if (change.change < next) return 'known'
-  if (change.change > next || change.kind === 'unknown') return 'gap'
-  draftOf(fold).change = next
+  if (change.change - count >= next || change.kind === 'unknown') return 'gap'
+  draftOf(fold).change = change.change
   switch (change.kind) {
     case 'stored':
       store(fold, change.message, reader)
@@ -142,6 +153,9 @@ export function foldChange(fold: Fold, change: FoldedChange, reader: FoldReader)
       break
     case 'edited':
       edit(fold, change.message)
+      break
+    case 'updated':
+      update(fold, change.seq, change.set)
       break
     case 'recalled':
       fold.recalled.push(change.msgId)
@@ -252,6 +266,7 @@ export function foldDeletion(fold: Fold, msgId: number, seq: number): void {
 export function emptyFold(fold: Fold): void {
   fold.isEmptied = true
   fold.messages.clear()
+  fold.updated.clear()
   fold.altered.clear()
   const draft = draftOf(fold)
   draft.ranges = []
@@ -333,8 +348,26 @@ function edit(fold: Fold, message: MessageRecord): void {
   const { ranges, hiddenMsgId, last } = fold.record
   fold.altered.set(seq, message)
   if (!covers(ranges, seq, seq) || msgId <= hiddenMsgId) return
-  fold.messages.set(seq, message)
+  keep(fold, message)
   if (last?.seq === seq) set(fold, { last: message })
+}
+
+/** Changes fields of a message, which the fold need not hold. */
+function update(fold: Fold, seq: number, changes: MessageFields): void {
+  const { messages, updated, altered } = fold
+  const { ranges, last } = fold.record
+  altered.set(seq, combined(altered.get(seq), { set: changes }))
+  const message = messages.get(seq)
+  if (message) messages.set(seq, withFields(message, changes))
+  else if (message === undefined && covers(ranges, seq, seq))
+    updated.set(seq, { ...updated.get(seq), ...changes })
+  if (last?.seq === seq) set(fold, { last: withFields(last, changes) })
+}
+
+/** Stores a whole message. */
+function keep(fold: Fold, message: MessageRecord): void {
+  fold.messages.set(message.seq, message)
+  fold.updated.delete(message.seq)
 }
 
 /** Puts a message that is one of the newest. */
@@ -343,7 +376,7 @@ export function put(fold: Fold, message: MessageRecord): void {
   const { seq, msgId } = message
   draft.ranges = addRange(draft.ranges, seq, seq)
   if (msgId <= draft.hiddenMsgId) return
-  fold.messages.set(seq, message)
+  keep(fold, message)
   if (seq >= draft.seq || (draft.last && seq >= draft.last.seq)) draft.last = message
 }
 
@@ -351,6 +384,7 @@ export function put(fold: Fold, message: MessageRecord): void {
 function remove(fold: Fold, seq: number): void {
   fold.altered.set(seq, null)
   fold.messages.set(seq, null)
+  fold.updated.delete(seq)
   const draft = draftOf(fold)
   draft.ranges = addRange(draft.ranges, seq, seq)
   raise(fold, { seq })

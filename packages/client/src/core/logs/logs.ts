@@ -1,5 +1,6 @@
 import { pairOf } from '../../model/log-key.js'
-import type { LogKey, LogRecord, MessageRecord } from '../../model/records.js'
+import { type Alteration, combined } from '../../model/message-fields.js'
+import type { LogKey, LogRecord } from '../../model/records.js'
 import type { StoredState } from '../../ports/store.js'
 import type { ReceiptsListener, UnsentListener } from '../access.js'
 import type { CoreContext } from '../core-context.js'
@@ -32,8 +33,8 @@ export interface LogsListeners {
 
 /** The alterations of messages of one log while something older is read. */
 export interface Watch {
-  /** By position; null: recalled. */
-  readonly altered: Map<number, MessageRecord | null>
+  /** By position. */
+  readonly altered: Map<number, Alteration>
   /** True: the log was emptied or dropped, so what is read may be too old. */
   isVoid: boolean
 }
@@ -179,7 +180,7 @@ export class Logs implements Part {
     if (watches?.size === 0) this.#watches.delete(key)
   }
 
-  #store({ record, isEmptied, hiddenMsgId, messages }: Fold): void {
+  #store({ record, isEmptied, hiddenMsgId, messages, updated }: Fold): void {
     const { batch } = this.#context
     const { key } = record
     if (isEmptied) batch.emptyLog(key)
@@ -188,6 +189,7 @@ export class Logs implements Part {
       if (message) batch.putMessage(message)
       else batch.removeMessage(key, seq)
     }
+    for (const [seq, set] of updated) batch.updateMessage(key, seq, set)
     this.#put(record)
   }
 
@@ -202,7 +204,8 @@ export class Logs implements Part {
     const { key } = record
     for (const watch of this.#watches.get(key) ?? []) {
       if (isEmptied) watch.isVoid = true
-      for (const [seq, message] of altered) watch.altered.set(seq, message)
+      for (const [seq, alteration] of altered)
+        watch.altered.set(seq, combined(watch.altered.get(seq), alteration))
     }
     let received = 0
     for (const message of messages.values()) {

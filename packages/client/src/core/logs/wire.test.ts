@@ -26,6 +26,13 @@ describe('messages of the wire', () => {
     expect(found).toMatchObject({ log: 'd1.5', msgId: 70, seq: 3, transactionId: 77 })
   })
 
+  it('have all further members as fields, known or not, and those of events not', () => {
+    const later = { reactions: [{ key: 'x' }], later: { a: 1 }, gone: null }
+    const found = messageOf('d1.5', { ...message, ...later, actor_id: 1, user_ids: [5] })
+    expect(found?.fields).toEqual({ reactions: [{ key: 'x' }], later: { a: 1 } })
+    expect(messageOf('d1.5', message)).not.toHaveProperty('fields')
+  })
+
   it.each(['x', '9007199254740993', '-1', 5.5, null, '0'])(
     'have none that is %j',
     (transaction) => {
@@ -55,12 +62,14 @@ describe('messages of the wire', () => {
 describe('changes of the wire', () => {
   const kindOf = (event: string, data: unknown) => changeOf('d1.5', { event, change: 4, data }).kind
 
-  it('are of five kinds, and of none that this client knows', () => {
+  it('are of six kinds, and of none that this client knows', () => {
     expect(kindOf('message.stored', message)).toBe('stored')
     expect(kindOf('message.appended', message)).toBe('edited')
     expect(kindOf('message.replaced', message)).toBe('edited')
     expect(kindOf('message.recalled', { seq: 3, msg_id: 70, sender_id: 1 })).toBe('recalled')
     expect(kindOf('change.skipped', { conversation: log })).toBe('skipped')
+    expect(kindOf('changes.skipped', { conversation: log, count: 2 })).toBe('skipped')
+    expect(kindOf('message.updated', { seq: 3, msg_id: 70, set: {} })).toBe('updated')
     expect(kindOf('message.reacted', message)).toBe('unknown')
     expect(kindOf('toString', message)).toBe('unknown')
   })
@@ -68,6 +77,7 @@ describe('changes of the wire', () => {
   it('without what belongs to them are unknown', () => {
     expect(kindOf('message.stored', {})).toBe('unknown')
     expect(kindOf('message.recalled', { seq: 'x' })).toBe('unknown')
+    expect(kindOf('message.updated', { seq: 3, msg_id: 70 })).toBe('unknown')
   })
 })
 

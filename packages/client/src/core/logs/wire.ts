@@ -3,7 +3,7 @@
  * a value of another shape becomes undefined, and a member of another type gets its empty value.
  */
 import { logKeyOf } from '../../model/log-key.js'
-import type { LogKey, LogRecord, MessageRecord } from '../../model/records.js'
+import type { LogKey, LogRecord, MessageFields, MessageRecord } from '../../model/records.js'
 
 /** An object of the wire, whose members are not checked. */
 export type Members = Readonly<Record<string, unknown>>
@@ -17,9 +17,12 @@ export type FoldedChange = { readonly change: number } & (
       readonly msgId: number
       readonly senderId: number
     }
+  | { readonly kind: 'updated'; readonly seq: number; readonly set: MessageFields }
   | {
       readonly kind: 'skipped'
       readonly seq?: number
+      /** The numbers in a row that it stands for, `change` the last of them; absent: 1. */
+      readonly count?: number
       /** Absent when the message is not known as recalled. */
       readonly senderId?: number | undefined
       readonly isSystem?: boolean
@@ -86,8 +89,10 @@ const changeKinds: Readonly<Record<string, FoldedChange['kind']>> = {
   'message.stored': 'stored',
   'message.replaced': 'edited',
   'message.appended': 'edited',
+  'message.updated': 'updated',
   'message.recalled': 'recalled',
   'change.skipped': 'skipped',
+  'changes.skipped': 'skipped',
 }
 
 /** Returns the members of an object; of anything else none. */
@@ -115,12 +120,35 @@ export function idsOf(value: unknown): readonly number[] {
   return listOf(value).filter((each): each is number => countOf(each) !== undefined)
 }
 
+/** Members of a message and of its events that are no fields. */
+const namedMembers: ReadonlySet<string> = new Set([
+  'conversation',
+  'msg_id',
+  'seq',
+  'sender_id',
+  'sender_device_sn',
+  'content_type',
+  'content',
+  'attachment',
+  'config',
+  'ext',
+  'is_system',
+  'timestamp',
+  'edit_timestamp',
+  'transaction_id',
+  'actor_id',
+  'user_ids',
+])
+
 /** @returns undefined: the value is no message */
 export function messageOf(log: LogKey, value: unknown): MessageRecord | undefined {
   const data = membersOf(value)
   const [seq, msgId, senderId] = [data.seq, data.msg_id, data.sender_id].map(countOf)
   if (!seq || !msgId || senderId === undefined) return undefined
   const transactionId = countOf(Number(data.transaction_id))
+  const fields = Object.entries(data).filter(
+    ([name, value]) => !namedMembers.has(name) && value !== null,
+  )
   return {
     log,
     seq,
@@ -136,6 +164,7 @@ export function messageOf(log: LogKey, value: unknown): MessageRecord | undefine
     timestamp: countOf(data.timestamp) ?? 0,
     editTimestamp: countOf(data.edit_timestamp) ?? 0,
     ...(transactionId && { transactionId }),
+    ...(fields.length > 0 && { fields: Object.fromEntries(fields) }),
   }
 }
 
@@ -157,12 +186,15 @@ export function changeOf(
   const seq = countOf(members.seq)
   if (kind === 'skipped') {
     const sender = { senderId: countOf(members.sender_id), isSystem: members.is_system === true }
-    return { change, kind, ...(seq && { seq }), ...sender }
+    const count = countOf(members.count)
+    return { change, kind, ...(seq && { seq }), ...(count && { count }), ...sender }
   }
   if (kind === 'recalled') {
     const [msgId, senderId] = [members.msg_id, members.sender_id].map(countOf)
     if (seq && msgId) return { change, kind, seq, msgId, senderId: senderId ?? 0 }
   }
+  if (kind === 'updated' && seq && typeof members.set === 'object')
+    return { change, kind, seq, set: membersOf(members.set) }
   if (kind === 'stored' || kind === 'edited') {
     const message = messageOf(log, members)
     if (message) return { change, kind, message }

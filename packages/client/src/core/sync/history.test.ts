@@ -50,6 +50,18 @@ describe('history', () => {
     expect(bench.texts[0]).toBe('text 7')
   })
 
+  it('is laid under changes of fields that come while it is read', () => {
+    const bench = withRealHole()
+    bench.command({ ...command, beforeSeq: 13 })
+    const call = bench.take('message.history')
+    for (const [index, set] of [{ a: 1, b: 1 }, { b: null }].entries()) {
+      const data = { conversation: log, msg_id: 109, seq: 9, set }
+      bench.event('message.updated', data, 21 + index)
+    }
+    bench.answer(call, older(7, 11))
+    expect(bench.stored.messages.get('d5.9 9')?.fields).toEqual({ a: 1 })
+  })
+
   it('is read once for several commands', () => {
     const bench = withRealHole()
     const ids = [1, 2].map(() => bench.command({ ...command, beforeSeq: 12 }))

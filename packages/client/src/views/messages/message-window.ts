@@ -1,5 +1,6 @@
 import type { Batch } from '../../model/batch.js'
 import type { HistoryResult } from '../../core/inputs.js'
+import { withFields } from '../../model/message-fields.js'
 import type { LogKey, LogRecord, MessageRecord } from '../../model/records.js'
 import type { Session } from '../../sessions/session.js'
 import { shareObject } from '../hub.js'
@@ -147,7 +148,7 @@ export class LogWindow {
     this.rows.set(message.seq, shareObject(former, message))
   }
 
-  #apply({ isReset, goneLogs, emptiedLogs, hidden, removed, messages }: Batch): boolean {
+  #apply({ isReset, goneLogs, emptiedLogs, hidden, removed, messages, updated }: Batch): boolean {
     const { key, rows } = this
     let isChanged = false
     if (isReset || goneLogs.includes(key) || emptiedLogs.includes(key)) {
@@ -164,6 +165,12 @@ export class LogWindow {
     for (const message of messages) {
       if (message.log !== key || message.seq < lower) continue
       this.#put(message)
+      isChanged = true
+    }
+    for (const { log, seq, set } of updated) {
+      const row = log === key ? rows.get(seq) : undefined
+      if (!row) continue
+      rows.set(seq, withFields(row, set))
       isChanged = true
     }
     return isChanged

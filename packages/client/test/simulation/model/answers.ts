@@ -60,7 +60,7 @@ export function changeFor(database: Database, log: ModelLog, change: number, use
   }
   const isLatest = !log.changes.some((each, index) => index >= change && each.seq === seq)
   if (isHidden || !isLatest) return skipped()
-  if (kind === 'edited' && message)
+  if (kind !== 'recalled' && message)
     return { event: 'message.replaced', change, data: messageFor(log, message, userId) }
   return { event: 'message.recalled', change, data: recallOf(log, seq, { actorId, timestamp }) }
 }

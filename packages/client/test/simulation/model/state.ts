@@ -19,11 +19,13 @@ export interface ModelMessage {
   readonly is_system: boolean
   readonly timestamp: number
   readonly edit_timestamp: number
+  /** A field that the client does not know. */
+  readonly mark?: string
 }
 
 /** A number of a log: what happened to which position. */
 export interface ModelChange {
-  readonly kind: 'stored' | 'edited' | 'recalled'
+  readonly kind: 'stored' | 'edited' | 'updated' | 'recalled'
   readonly seq: number
   /** Of a recall. */
   readonly actorId: number

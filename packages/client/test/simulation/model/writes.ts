@@ -188,6 +188,28 @@ export function edit(
   }
 }
 
+/** Sets a field of a message that is no text; null removes it. */
+export function setMark(
+  database: Database,
+  name: LogName,
+  { seq, mark, now, actorId }: { seq: number; mark: string | null; now: number; actorId: number },
+): Write | undefined {
+  const log = logOf(database, name)
+  const before = log.messages[seq - 1]
+  if (!before) return undefined
+  const { mark: _, ...others } = before
+  log.messages[seq - 1] = mark === null ? others : { ...others, mark }
+  log.changes.push({ kind: 'updated', seq, actorId, timestamp: now })
+  const dataFor = () => ({
+    ...{ actor_id: actorId, user_ids: [], conversation: log.name, msg_id: before.msg_id, seq },
+    set: { mark },
+  })
+  return {
+    row: rowOf(log),
+    events: [changeEvent(database, log, 'message.updated', { seq, dataFor })],
+  }
+}
+
 /** Removes a message. */
 export function recall(
   database: Database,

@@ -80,7 +80,7 @@ export const readChanges = operation({
   tag,
   summary: 'Lists the changes of a log after a number.',
   description:
-    'By number, first the lowest; at most 100 and 256 KiB a page. Each number has an entry; next is the number of the client after the page.',
+    'By number, first the lowest; at most 100 entries and 256 KiB a page. Each number has an entry, or with the feature changes.skipped is in one of several numbers, up to 500 a page; next is the number of the client after the page.',
   callers: 'user',
   scopes: ['messages:read'],
   origin: 'extension',

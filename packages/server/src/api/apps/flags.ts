@@ -1,4 +1,4 @@
-import { getAppFlags } from '@hermod/protocol'
+import { featureNames, getAppFlags } from '@hermod/protocol'
 import type { AppService } from '../../domain/apps/app-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 
@@ -10,6 +10,7 @@ export function appFlagHandlers({ apps }: { readonly apps: AppService }): Handle
         hide_member_info: settings.hide_member_info,
         message_forward_max_message_num: settings.message_forward_max_message_num,
         message_forward_max_user_num: settings.message_forward_max_user_num,
+        features: [...featureNames],
       })
     }),
   ]

@@ -12,6 +12,7 @@ import {
 } from '@hermod/protocol'
 import type { AcknowledgementService } from '../../domain/messaging/positions/acknowledgement-service.js'
 import type { ConversationDeletionService } from '../../domain/messaging/positions/conversation-deletion-service.js'
+import { fieldsOf } from '../../domain/messaging/model/message-fields.js'
 import type { HistoryMessage } from '../../domain/messaging/model/message-model.js'
 import type { ConversationListService } from '../../domain/messaging/reading/conversation-list-service.js'
 import type { HistoryService } from '../../domain/messaging/reading/history-service.js'
@@ -102,5 +103,6 @@ function toMessage(message: HistoryMessage, receiverId: Int64): Message {
     status: statuses[message.status],
     timestamp: message.sentAt,
     to_xid: { device_sn: 0, uid: receiverId },
+    ...fieldsOf(message),
   }
 }

@@ -8,6 +8,7 @@ import {
   listReceipts,
   readChanges,
   readLogHistory,
+  type SyncMessage,
   type SyncPage,
   syncMessages,
 } from '@hermod/protocol'
@@ -16,11 +17,7 @@ import {
   type Conversation,
   toEventConversation,
 } from '../../domain/messaging/model/conversation-model.js'
-import {
-  type EventMessage,
-  toEventMessage,
-  withoutTransactionId,
-} from '../../domain/messaging/model/event-message.js'
+import { toEventMessage, withoutTransactionId } from '../../domain/messaging/model/event-message.js'
 import type { HistoryMessage } from '../../domain/messaging/model/message-model.js'
 import type { ChangeService } from '../../domain/messaging/reading/change-service.js'
 import type { LogHistoryService } from '../../domain/messaging/reading/log-history-service.js'
@@ -34,6 +31,7 @@ import type {
 } from '../../domain/messaging/sync/sync-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 import { chargeRowsTo } from '../../pipeline/call-cost.js'
+import type { Session } from '../../sessions/session.js'
 
 const defaultLimit = 100
 const defaultWindow = 20
@@ -50,23 +48,26 @@ export function syncHandlers({
   readonly sync: SyncService
 }): Handler[] {
   return [
-    handle(syncMessages, async (params, { principal, allowance }) => {
+    handle(syncMessages, async (params, { principal, allowance, session }) => {
       const { after = '', list = false, cursor = '', have = [] } = params
       const { limit = defaultLimit, window = defaultWindow } = params
       const held = have.map(({ log, change }) => ({
         log: namedConversation(principal.appId, log),
         change: Number(change),
       }))
-      const request = { after, list, cursor, have: held, limit, window }
+      const joinsSkipped = knowsRuns(session)
+      const request = { after, list, cursor, have: held, limit, window, joinsSkipped }
       const page = await sync.sync(principal, request, chargeRowsTo(allowance))
       return data(toSyncPage(page, principal.userId))
     }),
-    handle(readChanges, async ({ log, after_change: after, limit = 100 }, { principal }) => {
+    handle(readChanges, async (params, { principal, session }) => {
+      const { log, after_change: after, limit = defaultLimit } = params
       const conversation = namedConversation(principal.appId, log)
       const page = await changes.changesAfter(principal, conversation, {
         after: Number(after),
         limit,
         maxBytes: maxSyncBytes,
+        joinsSkipped: knowsRuns(session),
       })
       const answer: ChangePage = {
         log: toEventConversation(conversation),
@@ -101,6 +102,11 @@ export function syncHandlers({
       return data({ read: [...read], unread: [...unread], gone: [...gone] })
     }),
   ]
+}
+
+/** Reports whether the client knows entries of several skipped numbers. */
+function knowsRuns(session: Session | null): boolean {
+  return session?.features.has('changes.skipped') ?? false
 }
 
 function namedConversation(
@@ -182,6 +188,12 @@ function toLogChange(conversation: Conversation, change: Change, userId: Int64):
       }
     }
     case 'skipped':
+      if (change.count !== undefined)
+        return {
+          event: 'changes.skipped',
+          change: number,
+          data: { conversation: toEventConversation(conversation), count: change.count },
+        }
       return {
         event: 'change.skipped',
         change: number,
@@ -202,7 +214,7 @@ function toReaderMessage(
   conversation: Conversation,
   message: HistoryMessage,
   userId: Int64,
-): EventMessage {
+): SyncMessage {
   const full = toEventMessage(conversation, message)
-  return message.senderId === userId ? full : withoutTransactionId(full)
+  return (message.senderId === userId ? full : withoutTransactionId(full)) as SyncMessage
 }

@@ -1,4 +1,4 @@
-import { openSession } from '@hermod/protocol'
+import { featureNames, openSession } from '@hermod/protocol'
 import type { SessionService } from '../../domain/sessions/session-service.js'
 import { data, type Handler, handleConnection } from '../../pipeline/call.js'
 import { chargeRowsTo } from '../../pipeline/call-cost.js'
@@ -22,7 +22,7 @@ export function sessionHandlers({
     handleConnection(
       openSession,
       async (
-        { device_guid: deviceGuid, platform, user_agent: userAgent, pos = '' },
+        { device_guid: deviceGuid, platform, user_agent: userAgent, pos = '', features = [] },
         { principal, connection, allowance },
       ) => {
         const { appId, userId, deviceSn } = principal
@@ -30,7 +30,7 @@ export function sessionHandlers({
         const scopes = principal.kind === 'admin' ? principal.scopes : null
         const { session, expiresAt, epoch, openedAt, state } = await sessionService.open(
           { appId, userId, deviceSn, tokenHash, scopes },
-          { deviceGuid, platform, userAgent, pos: pos === '' ? null : pos },
+          { deviceGuid, platform, userAgent, pos: pos === '' ? null : pos, features },
           connection,
           chargeRowsTo(allowance),
         )
@@ -47,6 +47,7 @@ export function sessionHandlers({
           max_in_flight: sessionLimits.callsInProgress,
           transaction_ttl_ms: sessionLimits.transactionTtlMs,
           sync: state.sync,
+          features: [...featureNames],
         })
       },
     ),

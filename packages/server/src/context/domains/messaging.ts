@@ -8,6 +8,7 @@ import { ReadRights } from '../../domain/messaging/conversations/readable-log.js
 import { PinService } from '../../domain/messaging/conversations/pin-service.js'
 import { ChangeStore } from '../../domain/messaging/log/change-store.js'
 import { HistoryStore } from '../../domain/messaging/log/history-store.js'
+import { MessageAlterations } from '../../domain/messaging/operations/message-alterations.js'
 import { MessageOperations } from '../../domain/messaging/operations/message-operations.js'
 import { AcknowledgementService } from '../../domain/messaging/positions/acknowledgement-service.js'
 import { ConversationDeletionService } from '../../domain/messaging/positions/conversation-deletion-service.js'
@@ -117,11 +118,17 @@ export function createMessaging(
     broadcastSenders,
     outbox,
   })
+  const alterations = new MessageAlterations({
+    store: stores.messages,
+    conversationStore: conversations,
+    changes: changeStore,
+    outbox,
+  })
   const messageOperations = new MessageOperations({
     database,
     store: stores.messages,
     conversationStore: conversations,
-    changes: changeStore,
+    alterations,
     messageLog,
     readers,
     receiptRequests,

@@ -396,6 +396,7 @@ const clusteredTables = {
     edited_at bigint not null default 0,
     sent_at bigint not null,
     transaction_id bigint,
+    fields text,
     primary key (app_id, low_id, high_id, msg_id)`,
   recalled_messages: `
     app_id text not null,

@@ -46,7 +46,14 @@ function connect(userId: number, membership: object | null = {}) {
     const { event, data } = JSON.parse(frame.toString().slice(frame.indexOf('{')))
     written.push(`${userId} ${event}${data?.user_ids ? ` ${data.user_ids}` : ''}`)
   }
-  const session = { id: userId, appId: 'shop', userId, phase: 'live', hasMissed: false }
+  const session = {
+    id: userId,
+    appId: 'shop',
+    userId,
+    phase: 'live',
+    hasMissed: false,
+    features: new Set<never>(),
+  }
   sessions.set(userId, [{ ...session, link: { write, isBehind: false } } as unknown as Session])
   const facts = { groupId: group, role: memberRole.member, muteMode: muteMode.none }
   const more = { joinedMessageId: 0, isHistoryVisible: false, memberCount: 300 }

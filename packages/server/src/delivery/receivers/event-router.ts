@@ -24,6 +24,7 @@ export interface EventRouterOptions {
 
 /** An event of the log of a conversation. */
 type LogEvent = Extract<DeliveredEvent, { kind: KindWith<{ audience: 'log' }> }>
+type UpdateEvent = Extract<LogEvent, { kind: 'message.updated' }>
 type EventConversation = EventPayloads['message.stored']['conversation']
 
 const none: readonly Session[] = []
@@ -62,10 +63,22 @@ export class EventRouter {
     const { visible, hidden, unclear } = this.#logReceivers(first)
     for (const session of unclear) requestSync(session)
     const queue = queueOf(conversation)
-    this.#start(queue, visible, () => framesOf(run))
+    if (first.kind === 'message.updated') this.#startUpdate(queue, visible, first)
+    else this.#start(queue, visible, () => framesOf(run))
     if (hidden.length > 0 && first.change !== undefined)
       this.#start(queue, hidden, () =>
         shared(encodeEvent('change.skipped', { conversation }, first.change)),
+      )
+  }
+
+  /** Sessions that do not know the kind get the whole message in a frame of its own. */
+  #startUpdate(queue: string | null, receivers: readonly Session[], event: UpdateEvent): void {
+    const [knowing, others] = partition(receivers, ({ features }) => features.has(event.kind))
+    this.#start(queue, knowing, () => framesOf([event]))
+    const { replaced, change } = event
+    if (replaced)
+      this.#start(queue, others, () =>
+        framesOf([{ kind: 'message.replaced', payload: replaced, change }]),
       )
   }
 
@@ -285,7 +298,9 @@ function framesNaming(
 }
 
 /** The frames of a run. The transaction ID is for devices of the sender only. */
-function framesOf(run: readonly LogEvent[]): Frames {
+function framesOf(
+  run: readonly (Pick<LogEvent, 'kind' | 'payload'> & { readonly change?: number | undefined })[],
+): Frames {
   const all: Buffer[] = []
   const own: { readonly index: number; readonly senderId: Int64; readonly frame: Buffer }[] = []
   for (const [index, { kind, payload, change }] of run.entries()) {
@@ -310,6 +325,15 @@ function framesOf(run: readonly LogEvent[]): Frames {
     all: all.length === 1 ? only : Buffer.concat(all),
     own: own.length > 0 ? bySender : null,
   }
+}
+
+/** The sessions that pass a test, and the others; the same list where all of them do. */
+function partition(
+  sessions: readonly Session[],
+  test: (session: Session) => boolean,
+): readonly [readonly Session[], readonly Session[]] {
+  if (sessions.every(test)) return [sessions, none]
+  return [sessions.filter(test), sessions.filter((session) => !test(session))]
 }
 
 function concatSessions(a: readonly Session[], b: readonly Session[]): readonly Session[] {

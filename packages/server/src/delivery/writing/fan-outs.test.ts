@@ -6,7 +6,7 @@ import { type FanOut, FanOuts } from './fan-outs.js'
 function aSession(log: string[], name: string): Session & { isBehind: boolean } {
   const session = {
     ...{ id: 1, appId: 'shop', userId: 1, deviceSn: null, tokenHash: null, scopes: null },
-    ...{ phase: 'live' as const, hasMissed: false, isBehind: false },
+    ...{ phase: 'live' as const, hasMissed: false, features: new Set<never>(), isBehind: false },
     link: {
       write: (frames: Buffer) => log.push(`${name} ${frames}`),
       get isBehind(): boolean {

@@ -1,8 +1,8 @@
-import type { EventKind } from '@hermod/protocol/events'
+import type { CommittedKind } from '@hermod/protocol/events'
 import { stringifyJson } from '../../lib/json.js'
 
 /** Kinds of events of other systems: committed ones, and those about the endpoint itself. */
-export type LoggedKind = Exclude<EventKind, 'change.skipped'> | 'events.missed' | 'webhook.test'
+export type LoggedKind = CommittedKind | 'events.missed' | 'webhook.test'
 
 /**
  * An event as webhooks and readers of the log get it; the body of a webhook has these members in

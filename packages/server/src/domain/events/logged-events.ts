@@ -1,4 +1,9 @@
-import { type EventKind, eventKey } from '@hermod/protocol/events'
+import {
+  type CommittedKind,
+  committedKinds,
+  type EventKind,
+  eventKey,
+} from '@hermod/protocol/events'
 import { stringifyJson } from '../../lib/json.js'
 import type { LogPattern, MessageReader } from '../../outbox/consumer.js'
 import type { OutboxRow } from '../../outbox/outbox-reader.js'
@@ -7,7 +12,12 @@ import { eventsOfRow } from '../../outbox/rows/row-events.js'
 import { broadcastUserId } from '../messaging/model/conversation-model.js'
 import { type LoggedEvent, loggedId } from './logged-event.js'
 
-type LoggedMessageReader = Pick<MessageReader, 'count' | 'payloadsWithLog' | 'read' | 'readEdit'>
+type LoggedMessageReader = Pick<
+  MessageReader,
+  'count' | 'payloadsWithLog' | 'read' | 'readEdit' | 'readUpdate'
+>
+
+const kinds: ReadonlySet<EventKind> = new Set(committedKinds)
 
 /** The keys of {@link eventKey}, with their IDs. */
 const keyPattern = /^(?:app|[gu]:(\d+)|d:(\d+):(\d+))$/
@@ -21,11 +31,13 @@ export class LoggedEvents {
    * count for the places of the others.
    */
   async ofRow(appId: string, row: OutboxRow): Promise<LoggedEvent[]> {
+    // Nothing is read for devices' events.
+    if (!isLogged(row.kind)) return []
     const events = await eventsOfRow(this.messages, appId, row)
-    const last = events.findLastIndex(({ kind }) => kind !== 'change.skipped')
+    const last = events.findLastIndex(({ kind }) => isLogged(kind))
     return events.flatMap((event, index): LoggedEvent[] => {
       const { kind, payload, position, createdAt } = event
-      if (kind === 'change.skipped') return []
+      if (!isLogged(kind)) return []
       const isLast = index === last
       const name = kind === 'message.stored' ? String(event.payload.msg_id) : ''
       const key = eventKey({ kind, payload } as Parameters<typeof eventKey<EventKind>>[0])
@@ -46,6 +58,7 @@ export class LoggedEvents {
 
   /** Returns the number of events of a row, at most; nothing is read. */
   count({ kind, payload }: OutboxRow): number {
+    if (!isLogged(kind)) return 0
     return kind === 'message.stored' ? this.messages.count(payload) : 1
   }
 
@@ -103,6 +116,10 @@ export class LoggedEvents {
 function logOf(key: string, [first, second]: readonly string[]): LogPattern {
   if (first === undefined) return { lowId: broadcastUserId, highId: null, isGroup: false }
   return { lowId: BigInt(first), highId: BigInt(second ?? first), isGroup: key.startsWith('g:') }
+}
+
+function isLogged(kind: EventKind): kind is CommittedKind {
+  return kinds.has(kind)
 }
 
 function isMessageKind(kind: LoggedEvent['kind']): boolean {

@@ -2,8 +2,41 @@ import { alterationKind } from '@hermod/protocol'
 import { sql } from '../../db/kysely.js'
 import { type IntegrityCheck, log, sameConversation } from './integrity-check.js'
 
-const edited = sql.lit(alterationKind.edited)
 const recalled = sql.lit(alterationKind.recalled)
+type AlterationName = keyof typeof alterationKind & string
+
+/**
+ * For each kind of alteration the condition that the message `m`, or the recalled message `r`, was
+ * altered so. What was done to a recalled message is not known.
+ */
+const wasAltered: Readonly<Record<AlterationName, string>> = {
+  edited: 'r.msg_id is not null or coalesce(m.edited_at, 0) > 0',
+  recalled: 'r.msg_id is not null',
+  updated: 'r.msg_id is not null or m.msg_id is not null',
+}
+const isAltered = sql.raw(
+  `case x.kind ${Object.entries(wasAltered)
+    .map(([name, condition]) => {
+      const kind = alterationKind[name as AlterationName]
+      return `when ${kind} then case when ${condition} then 1 else 0 end`
+    })
+    .join(' ')} else 0 end`,
+)
+
+/** For each kind of alteration that a message shows the messages with it. */
+const alteredMessages = sql.join(
+  (
+    [
+      ['edited', sql`messages where edited_at <> 0`],
+      ['updated', sql`messages where fields is not null`],
+      ['recalled', sql`recalled_messages`],
+    ] as const
+  ).map(
+    ([name, messages]) =>
+      sql`select app_id, low_id, high_id, msg_id, seq, ${sql.lit(alterationKind[name])} as kind, ${sql.lit(name)} as what from ${messages}`,
+  ),
+  sql` union all `,
+)
 const named = (alias: string) => sql.raw(`${alias}.low_id || '/' || ${alias}.high_id`)
 
 /**
@@ -76,15 +109,14 @@ export const changeChecks: readonly IntegrityCheck[] = [
       join conversations c on ${sameConversation('c', 'x')}
       left join messages m on ${sameConversation('m', 'x')} and m.msg_id = x.msg_id
       left join recalled_messages r on ${sameConversation('r', 'x')} and r.msg_id = x.msg_id
-      where x.change > c.changes_kept_from and (x.kind not in (${edited}, ${recalled}) or (x.kind = ${recalled} and r.msg_id is null) or (x.kind = ${edited} and r.msg_id is null and coalesce(m.edited_at, 0) = 0)
+      where x.change > c.changes_kept_from and x.msg_id > c.removed_msg_id and (${isAltered} = 0
         or exists (select 1 from message_changes e where ${sameConversation('e', 'x')} and e.msg_id = x.msg_id and e.kind = ${recalled} and e.change < x.change))`,
   },
   {
     name: 'altered_message',
     count: sql`select count(*) as count from ${log} l`,
     faults: sql`select a.app_id, ${named('a')} as subject, 'message ' || a.msg_id || ' was ' || a.what || ', of which there is no change' as detail
-      from (select app_id, low_id, high_id, msg_id, seq, ${edited} as kind, 'edited' as what from messages where edited_at <> 0
-        union all select app_id, low_id, high_id, msg_id, seq, ${recalled} as kind, 'recalled' as what from recalled_messages) a
+      from (${alteredMessages}) a
       join ${keptConversations} c on ${sameConversation('c', 'a')}
       where a.seq > c.kept_seq and not exists (select 1 from message_changes x where ${sameConversation('x', 'a')} and x.msg_id = a.msg_id and x.kind = a.kind)`,
   },

@@ -1,4 +1,5 @@
 import type { Int64 } from '@hermod/protocol'
+import { eventDefinition, eventKinds } from '@hermod/protocol/events'
 import type { Queryable } from '../../db/database.js'
 import { type RawBuilder, sql } from '../../db/kysely.js'
 import { chunksOf } from '../../lib/chunks.js'
@@ -10,7 +11,13 @@ const rowsPerPage = 200
 /** Each of them is a part of one statement. */
 const itemsPerStatement = 100
 
-const alterationKinds = ['message.recalled', 'message.appended', 'message.replaced'] as const
+/** Kinds of events with a number of the log, other than ranges of new messages. */
+const alterationKinds = eventKinds.filter(
+  (kind) =>
+    eventDefinition(kind).audience === 'log' &&
+    kind !== 'message.stored' &&
+    kind !== 'change.skipped',
+)
 
 /** The positions and change numbers of rows in the outbox are those of the logs (decision page 038). */
 export const outboxLogChecks: readonly IntegrityCheck[] = [

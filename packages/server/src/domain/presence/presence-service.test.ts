@@ -65,7 +65,7 @@ class World {
   open(userId: Int64, deviceSn: number | null = 1): Session {
     const session: Session = {
       ...{ id: ++this.#sessionId, appId, userId, deviceSn, tokenHash: '', scopes: null, link },
-      ...{ phase: 'live', hasMissed: false },
+      ...{ phase: 'live', hasMissed: false, features: new Set<never>() },
     }
     this.registry.add(session)
     return session

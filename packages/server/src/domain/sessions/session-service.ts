@@ -1,4 +1,4 @@
-import { AppError, type Int64, type Scopes } from '@hermod/protocol'
+import { AppError, type Feature, featureNames, type Int64, type Scopes } from '@hermod/protocol'
 import type { Epoch } from '../../db/identity/epoch.js'
 import type { SessionDelivery, SyncState } from '../../delivery/delivery.js'
 import type { Clock } from '../../lib/clock.js'
@@ -37,6 +37,8 @@ export interface OpeningClient extends ConnectingClient {
   readonly deviceGuid: string | undefined
   /** null: the client has nothing. */
   readonly pos: string | null
+  /** The additions to the contract that it knows, those included that this service does not have. */
+  readonly features: readonly string[]
 }
 
 /** A session that has entered delivery. */
@@ -52,6 +54,8 @@ export interface EnteredSession {
 
 /** Opens the sessions of connections. */
 export class SessionService {
+  readonly #featureSets = new Map<string, ReadonlySet<Feature>>()
+
   constructor(private readonly options: SessionServiceOptions) {}
 
   /**
@@ -80,6 +84,7 @@ export class SessionService {
       deviceSn,
       tokenHash,
       scopes,
+      features: this.#featuresOf(client),
       link: connection,
       phase: 'entering',
       hasMissed: false,
@@ -94,6 +99,15 @@ export class SessionService {
     const state = await delivery.enter(session, client.pos)
     charge(delivery.groupCount(session))
     return { session, expiresAt, epoch: epoch.current, openedAt: clock.now(), state }
+  }
+
+  /** Sessions with the same features share the set. */
+  #featuresOf({ features }: OpeningClient): ReadonlySet<Feature> {
+    const known = featureNames.filter((name) => features.includes(name))
+    const key = known.join()
+    const shared = this.#featureSets.get(key) ?? new Set(known)
+    this.#featureSets.set(key, shared)
+    return shared
   }
 
   async #deviceOf(owner: SessionOwner, client: OpeningClient): Promise<number | null> {

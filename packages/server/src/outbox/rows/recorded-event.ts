@@ -1,3 +1,4 @@
+import type { ChangeableField } from '@hermod/protocol'
 import type { Event, EventKind, EventPayloads } from '@hermod/protocol/events'
 
 export type EditEventKind = 'message.appended' | 'message.replaced'
@@ -12,8 +13,21 @@ export interface RecordedEdit {
   >
 }
 
+/** A change of fields as the outbox has it: their values are read when the event is delivered. */
+export interface RecordedUpdate {
+  readonly kind: 'message.updated'
+  readonly appId: string
+  readonly payload: Omit<EventPayloads['message.updated'], 'set'> & {
+    readonly fields: readonly ChangeableField[]
+  }
+}
+
 /** An event as the outbox has it. */
-export type RecordedEvent = (Exclude<Event, { readonly kind: EditEventKind }> | RecordedEdit) & {
+export type RecordedEvent = (
+  | Exclude<Event, { readonly kind: EditEventKind }>
+  | RecordedEdit
+  | RecordedUpdate
+) & {
   /** The change number in the log of its conversation; absent: it changes no log. */
   readonly change?: number
 }

@@ -5,7 +5,7 @@ import { isEdit } from './recorded-event.js'
 
 /** Returns the events of a row of the outbox, those of messages read from the database. */
 export async function eventsOfRow(
-  messages: Pick<MessageReader, 'read' | 'readEdit'>,
+  messages: Pick<MessageReader, 'read' | 'readEdit' | 'readUpdate'>,
   appId: string,
   { kind, payload: text, position, createdAt }: OutboxRow,
 ): Promise<DeliveredEvent[]> {
@@ -16,6 +16,8 @@ export async function eventsOfRow(
   }
   const { change, ...payload } = JSON.parse(text)
   const numbered = { ...place, id: String(position), ...(change !== undefined && { change }) }
+  if (kind === 'message.updated')
+    return [{ ...(await messages.readUpdate({ kind, appId, payload })), ...numbered }]
   if (!isEdit(kind)) return [{ ...({ kind, payload } as Event), ...numbered }]
   return [{ ...(await messages.readEdit({ kind, appId, payload })), ...numbered }]
 }

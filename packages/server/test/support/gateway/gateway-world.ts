@@ -161,6 +161,7 @@ export class World {
         link: connection,
         phase: 'entering',
         hasMissed: false,
+        features: new Set<never>(),
       }
       connection.bind(session, this.expiresAt)
       this.sessions.push(session)

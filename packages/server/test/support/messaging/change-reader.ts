@@ -81,11 +81,17 @@ export class ChangeReader implements AsyncDisposable {
     return this.changesOf({ appId: 'test', userId }, peerId, { after, limit })
   }
 
+  /** As {@link changesAfter}, with one entry for skipped numbers in a row. */
+  joinedAfter(userId: number, peerId: number, after: number, limit = 100): Promise<ChangesOfLog> {
+    const page = { after, limit, joinsSkipped: true }
+    return this.changesOf({ appId: 'test', userId }, peerId, page)
+  }
+
   /** As {@link changesAfter}, in any application. */
   async changesOf(
     reader: { readonly appId: string; readonly userId: number },
     peerId: number,
-    page: { readonly after: number; readonly limit: number },
+    page: { readonly after: number; readonly limit: number; readonly joinsSkipped?: boolean },
   ): Promise<ChangesOfLog> {
     const conversation = await this.#finder.get(this.database.reader, reader, peerId)
     return this.#changes.changesAfter(reader, conversation, { ...page, maxBytes })

@@ -56,7 +56,8 @@ export async function recallMessage(
     if (!message) throw new Error('no such message')
     await store.recall(tx, conversation, message, { by: from, at: node.clock.now() })
     const recalledSeq = message.seq
-    const { seq, alterations } = await conversations.countAlteration(tx, conversation, {
+    const { seq, alterations } = await conversations.countAlterations(tx, conversation, {
+      count: 1,
       recalledSeq,
     })
     node.outbox.append(tx, {

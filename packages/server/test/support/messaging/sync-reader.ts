@@ -85,7 +85,8 @@ export class SyncReader implements AsyncDisposable {
     this.#statements = 0
     this.#rows = 0
     const defaults = { after: '', list: false, cursor: '', have: [], limit: 200, window: 0 }
-    const page = await this.#service.sync(user, { ...defaults, ...request }, (rows) => {
+    const whole = { joinsSkipped: false, ...defaults, ...request }
+    const page = await this.#service.sync(user, whole, (rows) => {
       this.#rows += rows
     })
     return { ...page, statements: this.#statements, rows: this.#rows }

@@ -59,7 +59,7 @@ const usersOf = (appId: string) => users.filter((user) => user.appId === appId)
 const session: Session = {
   ...{ id: 1, appId: 'here', userId: subject.id, deviceSn: null, tokenHash: '', scopes: null },
   link: { write() {}, isBehind: false, heardAt: 0, ping() {}, close() {} },
-  ...{ phase: 'live', hasMissed: false },
+  ...{ phase: 'live', hasMissed: false, features: new Set<never>() },
 }
 /** Stands for a transport that moves files. */
 const moveNoFile = { admit() {} }

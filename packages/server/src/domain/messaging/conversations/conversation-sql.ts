@@ -33,15 +33,21 @@ export const storedColumns = <Table extends string>(table: Table) =>
     `${table}.edited_at as editedAt`,
     `${table}.sent_at as sentAt`,
     sql<string | null>`cast(${sql.ref(`${table}.transaction_id`)} as text)`.as('transactionId'),
+    `${table}.fields`,
   ] as const
 
 /**
- * The bytes of the texts of a message; the texts themselves are not read.
+ * The bytes of the texts and fields of a message; these themselves are not read.
  * @param table the alias of the row
  */
 export const textBytesOf = (table: string) => {
-  const [content, attachment, config, ext] = ['content', 'attachment', 'config', 'ext'].map(
-    (column) => sql.ref(`${table}.${column}`),
-  )
-  return sql<number>`octet_length(${content}) + octet_length(${attachment}) + octet_length(${config}) + octet_length(${ext})`
+  const [content, attachment, config, ext, fields] = [
+    'content',
+    'attachment',
+    'config',
+    'ext',
+    'fields',
+  ].map((column) => sql.ref(`${table}.${column}`))
+  return sql<number>`octet_length(${content}) + octet_length(${attachment}) + octet_length(${config}) + octet_length(${ext})
+    + coalesce(octet_length(${fields}), 0)`
 }

@@ -77,19 +77,19 @@ export class ConversationStore {
   }
 
   /**
-   * Counts a recall or an edit.
-   * @param recalledSeq position of the recalled message; null for an edit
-   * @returns the end of the conversation, including this alteration
+   * Counts alterations of messages.
+   * @param recalledSeq greatest position of a recalled message; null: none is recalled
+   * @returns the end of the conversation, including these alterations
    */
-  async countAlteration(
+  async countAlterations(
     tx: Tx,
     conversation: ConversationKey,
-    { recalledSeq }: { readonly recalledSeq: number | null },
+    { count, recalledSeq }: { readonly count: number; readonly recalledSeq: number | null },
   ): Promise<{ readonly seq: number; readonly alterations: number }> {
     return tx
       .updateTable('conversations')
       .set({
-        alterations: sql<number>`alterations + 1`,
+        alterations: sql<number>`alterations + ${count}`,
         ...(recalledSeq === null
           ? {}
           : { last_recalled_seq: greater('last_recalled_seq', recalledSeq) }),

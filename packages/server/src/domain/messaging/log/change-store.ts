@@ -1,6 +1,8 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
+import type { BulkInsert } from '../../../db/dialect/dialect.js'
 import { sql } from '../../../db/kysely.js'
+import { rowOf } from '../../../db/rows.js'
 import { isConversation, textBytesOf } from '../conversations/conversation-sql.js'
 import type { ReadableLog } from '../conversations/readable-log.js'
 import type { Alteration, AlterationKind, ChangeState, Tombstone } from '../model/change-model.js'
@@ -8,15 +10,41 @@ import type { ConversationKey } from '../model/conversation-model.js'
 import type { ReaderKey } from '../readers/reader-positions.js'
 import { forEachKind, isReader, readerKeyOf } from '../readers/reader-sql.js'
 
-/** A recall or an edit of a message, with the end of its conversation at that time. */
+/** An alteration of a message that is to be appended. */
 export interface NewAlteration {
+  readonly change: number
+  readonly alteration: number
   readonly messageId: number
   readonly kind: AlterationKind
-  /** Position of the newest message. */
-  readonly seq: number
-  /** The number of alterations, including this one. */
-  readonly alterations: number
 }
+
+const alterationColumns = {
+  app_id: 'text',
+  low_id: 'bigint',
+  high_id: 'bigint',
+  change: 'bigint',
+  alteration: 'bigint',
+  msg_id: 'bigint',
+  kind: 'smallint',
+} as const
+
+const insertAlterations: BulkInsert = { table: 'message_changes', columns: alterationColumns }
+
+const alterationRow = rowOf(
+  alterationColumns,
+  (
+    { appId, lowId, highId }: ConversationKey,
+    { change, alteration, messageId, kind }: NewAlteration,
+  ) => ({
+    app_id: appId,
+    low_id: lowId,
+    high_id: highId,
+    change,
+    alteration,
+    msg_id: messageId,
+    kind,
+  }),
+)
 
 interface AlterationRow extends Omit<Alteration, 'tombstone'>, Pick<Tombstone, 'messageId'> {
   readonly seq: number | null
@@ -36,7 +64,7 @@ export class ChangeStore {
   readonly #state
   readonly #alterations
 
-  constructor(database: Database) {
+  constructor(private readonly database: Database) {
     this.#state = forEachKind((logOf) =>
       database.prepared<ReaderKey, ConversationState>((db, param) =>
         logOf(db, param)
@@ -83,19 +111,14 @@ export class ChangeStore {
     )
   }
 
-  /** Appends an edit or a recall. The conversation is locked. @returns the number of the change */
+  /** Appends alterations. The conversation is locked. */
   async append(
     tx: Tx,
     conversation: ConversationKey,
-    { messageId, kind, seq, alterations: alteration }: NewAlteration,
-  ): Promise<number> {
-    const { appId: app_id, lowId: low_id, highId: high_id } = conversation
-    const change = seq + alteration
-    await tx
-      .insertInto('message_changes')
-      .values({ app_id, low_id, high_id, change, alteration, msg_id: messageId, kind })
-      .execute()
-    return change
+    alterations: readonly NewAlteration[],
+  ): Promise<void> {
+    const rows = alterations.map((each) => alterationRow(conversation, each))
+    await this.database.bulk(tx, insertAlterations, rows)
   }
 
   /**
@@ -128,28 +151,16 @@ export class ChangeStore {
   }
 
   /**
-   * Finds the latest change of all messages up to one; changes up to it go with these messages. The
-   * conversation is locked.
-   * @param upTo.keptFrom changes above this number are still stored
+   * Finds the number at which the message at a position was stored. The conversation is locked.
+   * @param at.keptFrom changes above this number are still stored; not above the number
    */
-  async findLatestUpTo(
+  async findStoredAt(
     tx: Tx,
     conversation: ConversationKey,
-    upTo: {
-      readonly messageId: number
-      readonly seq: number
-      readonly alterations: number
-      readonly keptFrom: number
-    },
+    at: { readonly seq: number; readonly alterations: number; readonly keptFrom: number },
   ): Promise<number> {
-    const { messageId, seq, alterations, keptFrom } = upTo
+    const { seq, alterations, keptFrom } = at
     if (alterations === 0) return seq
-    const altered = await tx
-      .selectFrom('message_changes')
-      .select(({ fn }) => fn.max('change').as('change'))
-      .where(isConversation(conversation))
-      .where('msg_id', '<=', messageId)
-      .executeTakeFirst()
     // The first alteration after the message was stored contains the number of alterations before it.
     const next = await tx
       .selectFrom('message_changes')
@@ -160,8 +171,7 @@ export class ChangeStore {
       .orderBy('change')
       .limit(1)
       .executeTakeFirst()
-    const storedAt = seq + (next ? next.alteration - 1 : alterations)
-    return Math.max(storedAt, altered?.change ?? 0)
+    return seq + (next ? next.alteration - 1 : alterations)
   }
 
   /**

@@ -1,6 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Database, PreparedPage, Queryable, Tx } from '../../../db/database.js'
-import type { BulkDelete } from '../../../db/dialect/dialect.js'
+import type { BulkDelete, BulkUpdate } from '../../../db/dialect/dialect.js'
 import { sql } from '../../../db/kysely.js'
 import { rowOf } from '../../../db/rows.js'
 import { attachmentMayReferToFiles } from '../../files/references/reference-model.js'
@@ -20,6 +20,8 @@ export interface LoggedMessage extends MessageContent {
   readonly editedAt: number
   /** Milliseconds since 1970 (rule E3). */
   readonly sentAt: number
+  /** The changeable fields as a JSON object; null = none */
+  readonly fields: string | null
 }
 
 /** The texts of a message that an edit changes. */
@@ -76,6 +78,25 @@ const deleteOwnNotifications: BulkDelete = {
   deleteFrom: 'own_notifications',
   keys: ownNotificationKey,
 }
+
+type MessageFields = Pick<LoggedMessage, 'messageId' | 'fields'>
+
+const setFields: BulkUpdate = {
+  table: 'messages',
+  set: { fields: 'text' },
+  keys: { app_id: 'text', low_id: 'bigint', high_id: 'bigint', msg_id: 'bigint' },
+}
+
+const fieldsRow = rowOf(
+  { ...setFields.set, ...setFields.keys },
+  ({ appId, lowId, highId }: ConversationKey, { messageId, fields }: MessageFields) => ({
+    fields,
+    app_id: appId,
+    low_id: lowId,
+    high_id: highId,
+    msg_id: messageId,
+  }),
+)
 
 /** Bounds the search for the sender of a message. */
 const newestMessages = 1_000
@@ -155,6 +176,7 @@ export class MessageStore {
         'is_system as isSystem',
         'edited_at as editedAt',
         'sent_at as sentAt',
+        'fields',
       ])
       .where(isMessage(conversation, messageId))
       .executeTakeFirst()
@@ -173,6 +195,16 @@ export class MessageStore {
       .set({ content, config, ext, edited_at })
       .where(isMessage(conversation, message.messageId))
       .execute()
+  }
+
+  /** Sets the changeable fields of messages as whole; null = none is left. */
+  async setFields(
+    tx: Tx,
+    conversation: ConversationKey,
+    messages: readonly MessageFields[],
+  ): Promise<void> {
+    const rows = messages.map((each) => fieldsRow(conversation, each))
+    await this.database.bulk(tx, setFields, rows)
   }
 
   /** Replaces a message by a tombstone that names the user who recalled it (rule E7). */

@@ -3,7 +3,7 @@ import type { EventPayloads } from '@hermod/protocol/events'
 import type { Database, Prepared, Queryable } from '../../../db/database.js'
 import type { LogPattern, MessageEvent, MessageReader } from '../../../outbox/consumer.js'
 import type { ChangedLog } from '../../../outbox/rows/log-key.js'
-import type { RecordedEdit } from '../../../outbox/rows/recorded-event.js'
+import type { RecordedEdit, RecordedUpdate } from '../../../outbox/rows/recorded-event.js'
 import { storedColumns } from '../conversations/conversation-sql.js'
 import type { RecalledMessage } from '../model/change-model.js'
 import { type Conversation, toEventConversation } from '../model/conversation-model.js'
@@ -74,17 +74,31 @@ export class StoredMessages implements MessageReader {
   }
 
   async readEdit({ kind, appId, payload }: RecordedEdit) {
-    const { low_id: lowId, high_id: highId, is_group: isGroup } = payload.conversation
+    const { actor_id, user_ids } = payload
+    const found = await this.#find(appId, payload)
+    if (!('message' in found)) return found
+    return { kind, payload: { actor_id, user_ids, ...found.message } } as const
+  }
+
+  async readUpdate({ kind, appId, payload: { fields, ...payload } }: RecordedUpdate) {
+    const { actor_id, user_ids } = payload
+    const found = await this.#find(appId, payload)
+    if (!('message' in found)) return found
+    const { message } = found
+    const set = Object.fromEntries(fields.map((name) => [name, message[name] ?? null]))
+    const replaced = { actor_id, user_ids, ...message }
+    return { kind, payload: { ...payload, set }, replaced } as const
+  }
+
+  /** Finds the message of an alteration as it is now; `change.skipped` when it is gone. */
+  async #find(appId: string, { conversation: log, msg_id, seq }: RecordedEdit['payload']) {
+    const { low_id: lowId, high_id: highId, is_group: isGroup } = log
     const conversation = { appId, lowId, highId, isGroup }
-    const id = Number(payload.msg_id)
+    const id = Number(msg_id)
     const range = rangeParams(conversation, { firstId: id, lastId: id })
-    const { actor_id, user_ids, seq } = payload
     return this.database.read(async (db) => {
       const [message] = await this.#range.all(db, range)
-      if (message) {
-        const edited = { actor_id, user_ids, ...toEventMessage(conversation, message) }
-        return { kind, payload: edited } as const
-      }
+      if (message) return { message: toEventMessage(conversation, message) }
       const [recalled] = await this.#recalled.all(db, range)
       return skipped(conversation, seq, recalled)
     })

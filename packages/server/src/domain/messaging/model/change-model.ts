@@ -31,7 +31,29 @@ export type Change =
       readonly message: HistoryMessage
     }
   | { readonly change: number; readonly kind: 'recalled'; readonly tombstone: Tombstone }
-  | { readonly change: number; readonly kind: 'skipped'; readonly recalled?: RecalledMessage }
+  | {
+      readonly change: number
+      readonly kind: 'skipped'
+      readonly recalled?: RecalledMessage
+      /** The numbers in a row that the entry stands for, `change` the last of them; absent: 1. */
+      readonly count?: number
+    }
+
+/** Joins numbers in a row that are skipped without more to say into one entry each. */
+export function joinSkipped(changes: readonly Change[]): Change[] {
+  const joined: Change[] = []
+  for (const change of changes) {
+    const last = joined.at(-1)
+    const before = last && isBare(last) && isBare(change) ? (last.count ?? 1) : 0
+    if (before > 0) joined.pop()
+    joined.push(before > 0 ? { kind: 'skipped', change: change.change, count: before + 1 } : change)
+  }
+  return joined
+}
+
+function isBare(change: Change): change is Extract<Change, { kind: 'skipped' }> {
+  return change.kind === 'skipped' && change.recalled === undefined
+}
 
 /** The extent of the changes of a conversation, and the part that a reader sees. */
 export interface ChangeState {

@@ -1,5 +1,6 @@
 import type { EventPayloads } from '@hermod/protocol/events'
 import { type Conversation, toEventConversation } from './conversation-model.js'
+import { fieldsOf } from './message-fields.js'
 import type { StoredMessage } from './message-model.js'
 
 /** A message in the shape that events and sync share. */
@@ -26,6 +27,7 @@ export function toEventMessage(conversation: Conversation, message: StoredMessag
     timestamp: message.sentAt,
     edit_timestamp: message.editedAt,
     ...(transactionId !== null && { transaction_id: transactionId }),
+    ...fieldsOf(message),
   }
 }
 

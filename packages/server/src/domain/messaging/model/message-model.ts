@@ -117,6 +117,7 @@ export const rowValue = {
     sentAt: row[at.sent_at] as number,
     editedAt: 0,
     transactionId: transactionText(row[at.transaction_id] as Int64 | null),
+    fields: null,
   }),
 } as const
 
@@ -139,6 +140,8 @@ export interface StoredMessage extends MessageContent {
   readonly editedAt: number
   /** A text, since it may be any 64-bit integer; null = the send had none. */
   readonly transactionId: string | null
+  /** The changeable fields as a JSON object; null = none */
+  readonly fields: string | null
 }
 
 /** The status of a message: stored, delivered or read (rule E6). */

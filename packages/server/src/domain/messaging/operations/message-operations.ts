@@ -11,10 +11,8 @@ import type { AccountService } from '../../users/account-service.js'
 import { systemUserId } from '../../users/system-user.js'
 import type { ConversationFinder } from '../conversations/conversation-finder.js'
 import type { ConversationStore } from '../conversations/conversation-store.js'
-import type { ChangeStore } from '../log/change-store.js'
 import type { HistoryStore } from '../log/history-store.js'
 import type { EditedTexts, LoggedMessage, MessageStore } from '../log/message-store.js'
-import type { AlterationKind } from '../model/change-model.js'
 import {
   broadcastStream,
   type Conversation,
@@ -27,6 +25,7 @@ import type { ReceiptRequestStore } from '../positions/receipt-request-store.js'
 import type { ReaderStore } from '../readers/reader-store.js'
 import type { TransactionKey } from '../transactions/transaction-statements.js'
 import type { TransactionStore } from '../transactions/transaction-store.js'
+import type { MessageAlterations } from './message-alterations.js'
 import { type EditKind, editedTexts } from './message-edit.js'
 
 /** Closes the files of recalled messages (rule J3). */
@@ -42,7 +41,7 @@ export interface MessageOperationsOptions {
   readonly database: Database
   readonly store: MessageStore
   readonly conversationStore: ConversationStore
-  readonly changes: ChangeStore
+  readonly alterations: MessageAlterations
   readonly messageLog: HistoryStore
   readonly readers: ReaderStore
   readonly receiptRequests: ReceiptRequestStore
@@ -303,7 +302,7 @@ export class MessageOperations {
   }
 
   async #recall(tx: Tx, locked: LockedMessage, recallSeconds: number | null): Promise<void> {
-    const { store, receiptRequests, fileWithdrawals, groupRules, clock } = this.options
+    const { store, alterations, receiptRequests, fileWithdrawals, groupRules, clock } = this.options
     const { actor, conversation, message } = locked
     const now = clock.now()
     const isOwn = message.senderId === actor.userId
@@ -318,7 +317,7 @@ export class MessageOperations {
     await store.recall(tx, conversation, message, { by: responsibleFor(locked), at: now })
     await fileWithdrawals.withdraw(tx, actor.appId, { ...message, ...conversation })
     if (conversation.isGroup) await receiptRequests.delete(tx, group, message.seq)
-    const change = await this.#recordAlteration(tx, locked, alterationKind.recalled)
+    const change = await alterations.append(tx, conversation, [message], alterationKind.recalled)
     this.options.outbox.append(tx, {
       kind: 'message.recalled',
       appId: actor.appId,
@@ -333,7 +332,7 @@ export class MessageOperations {
   }
 
   async #edit(tx: Tx, locked: LockedMessage, kind: EditKind, edit: EditedTexts): Promise<void> {
-    const { store, clock, maxMessageBytes } = this.options
+    const { store, alterations, clock, maxMessageBytes } = this.options
     const { conversation, message } = locked
     requireSender(locked)
     // Clients execute a command when it arrives.
@@ -345,26 +344,13 @@ export class MessageOperations {
       ...texts,
       editedAt: editInstant(message, clock.now()),
     })
-    const change = await this.#recordAlteration(tx, locked, alterationKind.edited)
+    const change = await alterations.append(tx, conversation, [message], alterationKind.edited)
     this.options.outbox.append(tx, {
       kind: editEvents[kind],
       appId: conversation.appId,
       payload: aboutMessage(locked),
       change,
     })
-  }
-
-  /** Appends the alteration to the change log. @returns its number */
-  async #recordAlteration(
-    tx: Tx,
-    { conversation, message }: LockedMessage,
-    kind: AlterationKind,
-  ): Promise<number> {
-    const { changes, conversationStore } = this.options
-    const { messageId, seq } = message
-    const recalledSeq = kind === alterationKind.recalled ? seq : null
-    const end = await conversationStore.countAlteration(tx, conversation, { recalledSeq })
-    return changes.append(tx, conversation, { messageId, kind, ...end })
   }
 }
 

@@ -6,10 +6,15 @@ import type { ConversationFinder } from '../conversations/conversation-finder.js
 import type { ReadableLog } from '../conversations/readable-log.js'
 import type { ChangeStore } from '../log/change-store.js'
 import type { HistoryStore } from '../log/history-store.js'
-import type { Alteration, Change, ChangeState } from '../model/change-model.js'
+import {
+  type Alteration,
+  type Change,
+  type ChangeState,
+  joinSkipped,
+} from '../model/change-model.js'
 import type { Conversation } from '../model/conversation-model.js'
 import type { MessageContent } from '../model/message-content.js'
-import type { MessageSize } from '../model/message-model.js'
+import type { HistoryMessage, MessageSize } from '../model/message-model.js'
 import { messageFrameBytes, type PageReads } from './page-reads.js'
 
 export interface ChangeServiceOptions {
@@ -23,7 +28,7 @@ export interface ChangeServiceOptions {
 /** A page of the changes of a conversation. */
 export interface ChangesOfLog {
   /**
-   * By number, one for each number of the page. null when the following changes are no longer
+   * By number, for each number of the page. null when the following changes are no longer
    * stored, or the reader's position is above the end. Then the reader takes `end` as its position
    * and reads the history again.
    */
@@ -43,6 +48,10 @@ export interface ChangesOfLog {
 export interface ChangeSpan {
   readonly after: number
   readonly upTo: number
+  /** The page ends when it has more entries. */
+  readonly maxEntries: number
+  /** True: skipped numbers in a row are one entry. */
+  readonly joinsSkipped: boolean
   /** The page ends when its messages have more; it holds at least one change. */
   readonly maxBytes: number
 }
@@ -71,19 +80,22 @@ export interface PlannedChanges {
   readonly altered: ReadonlyMap<number, Alteration>
 }
 
-/** The length of a page. */
+/** The entries of a page. */
 export const maxChanges = 100
+/** The numbers of a page whose skipped numbers are joined. */
+export const maxJoinedNumbers = 500
 
 /** Reads the changes of a conversation after a reader's position (decision page 027). */
 export class ChangeService {
   constructor(private readonly options: ChangeServiceOptions) {}
 
   /**
-   * Reads changes after a position: an entry for each number. Broadcasts are numbered separately;
+   * Reads changes after a position, with all their numbers. Broadcasts are numbered separately;
    * those before the reader's registration have numbers too, and are hidden.
    *
    * @param page.after the number of the latest change that the reader knows; 0 = none
-   * @param page.limit clamped to 100
+   * @param page.limit entries, clamped to 100
+   * @param page.joinsSkipped true: skipped numbers in a row are one entry
    * @throws AppError conversation_not_found when the reader is no party, or there is no such user
    * or group; member_required for a
    *   group that the reader is no member of
@@ -91,10 +103,19 @@ export class ChangeService {
   async changesAfter(
     reader: UserKey,
     named: Conversation,
-    page: { readonly after: number; readonly limit: number; readonly maxBytes: number },
+    {
+      after,
+      limit,
+      maxBytes,
+      joinsSkipped = false,
+    }: {
+      readonly after: number
+      readonly limit: number
+      readonly maxBytes: number
+      readonly joinsSkipped?: boolean
+    },
   ): Promise<ChangesOfLog> {
     const { database, store, finder } = this.options
-    const { after } = page
     const log = await database.read((db) => finder.requireReader(db, reader, named))
     const state = await database.read((db) => store.findState(db, log))
     if (!state) await database.read((db) => finder.requirePeer(db, log))
@@ -102,9 +123,10 @@ export class ChangeService {
     const end = seq + alterations
     const refetch = { changes: null, next: end, end, hiddenMessageId }
     if (after < keptFrom || after > end) return refetch
-    const upTo = Math.min(after + Math.min(page.limit, maxChanges), end)
+    const maxEntries = Math.min(limit, maxChanges)
+    const upTo = Math.min(after + (joinsSkipped ? maxJoinedNumbers : maxEntries), end)
     if (!state || upTo === after) return { changes: [], next: after, end, hiddenMessageId }
-    const span = { after, upTo, maxBytes: page.maxBytes }
+    const span = { after, upTo, maxEntries, joinsSkipped, maxBytes }
     const read = await this.read(log, { state, plan: await this.plan(log, { state, span }) })
     return read ? { changes: read.changes, next: read.next, end, hiddenMessageId } : refetch
   }
@@ -118,7 +140,7 @@ export class ChangeService {
     { state, span }: { readonly state: ChangeState; readonly span: ChangeSpan },
   ): Promise<PlannedChanges> {
     const { database, store } = this.options
-    const { after, upTo, maxBytes } = span
+    const { after, upTo, maxEntries, joinsSkipped, maxBytes } = span
     const following =
       state.alterations === 0
         ? []
@@ -130,19 +152,22 @@ export class ChangeService {
       following.filter(({ change }) => change <= upTo).map((each) => [each.change, each]),
     )
     const seqFrom = after - alterationsBefore
-    const seqTo = upTo - alterationsBefore - altered.size
+    // Each message is an entry.
+    const seqTo = Math.min(upTo - alterationsBefore - altered.size, seqFrom + maxEntries)
     const sizes = seqTo === seqFrom ? [] : await this.#sizesOf(log, { state, seqFrom, seqTo })
     const bySeq = new Map(sizes.map((size) => [size.seq, size]))
-    let [next, bytes, seq] = [after, 0, seqFrom]
+    let [next, bytes, seq, entries, isSkipped] = [after, 0, seqFrom, 0, false]
     for (const change of range(after + 1, upTo)) {
       const alteration = altered.get(change)
-      const size = alteration
-        ? isSeen(alteration, state)
-          ? alteration.bytes
-          : 0
-        : (bySeq.get(seq + 1)?.bytes ?? 0)
-      if (bytes + size + messageFrameBytes > maxBytes && next > after) break
-      bytes += size + messageFrameBytes
+      const wasSkipped = isSkipped
+      isSkipped = alteration !== undefined && !isSeen(alteration, state)
+      if (!(joinsSkipped && wasSkipped && isSkipped)) {
+        const size = alteration ? alteration.bytes : bySeq.get(seq + 1)?.bytes
+        const more = (isSkipped ? 0 : (size ?? 0)) + messageFrameBytes
+        if (entries === maxEntries || (bytes + more > maxBytes && next > after)) break
+        bytes += more
+        entries++
+      }
       next = change
       if (!alteration) seq++
     }
@@ -191,19 +216,19 @@ export class ChangeService {
     { state, plan }: { readonly state: ChangeState; readonly plan: PlannedChanges },
   ): Promise<ReadChanges | null> {
     const { database, store, pages } = this.options
-    const { after, maxBytes } = plan.span
+    const { after, joinsSkipped, maxBytes } = plan.span
     const found = await pages.run(plan.bytes, () =>
       database.read((db) => this.#readPlanned(db, log, { state, plan })),
     )
     const changes: Change[] = []
     let bytes = 0
-    for (const change of found) {
+    for (const change of joinsSkipped ? joinSkipped(found) : found) {
       const more = bytesOfChange(change)
       if (bytes + more > maxBytes && changes.length > 0) break
       bytes += more
       changes.push(change)
     }
-    const read = { changes, next: after + changes.length, bytes }
+    const read = { changes, next: changes.at(-1)?.change ?? after, bytes }
     if (state.alterations === 0) return read
     // Alterations, which number the messages, may have been removed while the page was read.
     const now = await database.read((db) => store.findState(db, log))
@@ -286,12 +311,19 @@ function bytesOfChange(change: Change): number {
 }
 
 /** @returns approximate bytes of a message as JSON */
-export function bytesOfMessage({ content, attachment, config, ext }: MessageContent): number {
+export function bytesOfMessage({
+  content,
+  attachment,
+  config,
+  ext,
+  fields,
+}: MessageContent & Pick<HistoryMessage, 'fields'>): number {
   return (
     messageFrameBytes +
     jsonTextBytes(content) +
     jsonTextBytes(attachment) +
     jsonTextBytes(config) +
-    jsonTextBytes(ext)
+    jsonTextBytes(ext) +
+    (fields === null ? 0 : Buffer.byteLength(fields))
   )
 }

@@ -30,7 +30,14 @@ describe('pages', () => {
           limits.push(limit)
           return sizesOf(100, 0)
             .slice(0, limit)
-            .map((size) => ({ ...size, content, attachment: '', config: '', ext: '' }))
+            .map((size) => ({
+              ...size,
+              content,
+              attachment: '',
+              config: '',
+              ext: '',
+              fields: null,
+            }))
         },
       },
       pages: new PageReads(),
@@ -50,7 +57,7 @@ describe('pages', () => {
         .slice(0, limit)
         .map((messageId) => ({
           ...{ messageId, seq: messageId, bytes: 1, senderId: 2 },
-          ...{ content: 'x', attachment: '', config: '', ext: '' },
+          ...{ content: 'x', attachment: '', config: '', ext: '', fields: null },
         }))
     const service = new HistoryService({
       database: { read: (run: (db: unknown) => unknown) => run(null) },

@@ -165,10 +165,9 @@ export class HistoryRetention {
     // Another node, which held the lease before, may have removed them.
     if (last && last.messageId > range.removedMessageId) {
       const end = { messageId: last.messageId, seq: last.seq }
-      keptFrom = Math.max(
-        keptFrom,
-        await changes.findLatestUpTo(tx, conversation, { ...range, ...end }),
-      )
+      // Later alterations of removed messages stay, and are read as skipped numbers.
+      const storedAt = await changes.findStoredAt(tx, conversation, { ...range, seq: last.seq })
+      keptFrom = Math.max(keptFrom, storedAt)
       await conversations.setRemovedRange(tx, conversation, { ...end, keptFrom })
       removed = await this.#deleteMessages(tx, conversation, oldest, last)
     }

@@ -6,7 +6,16 @@ import { HeadContents } from './head-content.js'
 function logOf(count: number) {
   return Array.from({ length: count }, (_, index) => {
     const seq = count - index
-    return { seq, messageId: seq, bytes: 1, content: 'x', attachment: '', config: '', ext: '' }
+    return {
+      seq,
+      messageId: seq,
+      bytes: 1,
+      content: 'x',
+      attachment: '',
+      config: '',
+      ext: '',
+      fields: null,
+    }
   })
 }
 
@@ -21,7 +30,7 @@ it('newest messages: those that came after the head take the place of none', asy
     pages: new PageReads(),
   } as never)
   const head = { log: {}, seq: 9, alterations: 0, latestMessageId: 9, hiddenMessageId: 0 }
-  const bounds = { window: 5, maxBytes: 100_000 }
+  const bounds = { window: 5, maxBytes: 100_000, joinsSkipped: false }
   const [content] = await contents.fill([{ head: head as never, known: null }], bounds)
   expect(content).toMatchObject({
     kind: 'messages',

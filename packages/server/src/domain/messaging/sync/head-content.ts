@@ -7,6 +7,7 @@ import {
   bytesOfMessage,
   type ChangeService,
   maxChanges,
+  maxJoinedNumbers,
   type PlannedChanges,
 } from '../reading/change-service.js'
 import { fitting, type PageReads } from '../reading/page-reads.js'
@@ -33,6 +34,8 @@ interface PageBounds {
   readonly window: number
   /** Bytes of the page without its heads. */
   readonly maxBytes: number
+  /** True: skipped numbers in a row are one entry of the changes. */
+  readonly joinsSkipped: boolean
 }
 
 const nothing: HeadContent = { kind: 'none' }
@@ -70,18 +73,16 @@ export class HeadContents {
   ) {}
 
   /** @returns the content of each head, in their order */
-  async fill(
-    heads: readonly KnownHead[],
-    { window, maxBytes }: PageBounds,
-  ): Promise<HeadContent[]> {
+  async fill(heads: readonly KnownHead[], page: PageBounds): Promise<HeadContent[]> {
+    const { maxBytes } = page
     const contents: HeadContent[] = []
     let left = maxBytes
     // The fewest changes or messages that did not fit; as many will hardly fit later.
     let tooMany = Number.POSITIVE_INFINITY
     for await (const step of this.#steps.chunks(heads, headsPerStep)) {
-      const bounds = { window, maxBytes: left }
+      const bounds = { ...page, maxBytes: left }
       const mayFit = (each: KnownHead) => {
-        const count = wantedCount(each, window)
+        const count = wantedCount(each, page)
         return count === 0 || count < tooMany
       }
       const plans = await Promise.all(
@@ -101,7 +102,7 @@ export class HeadContents {
           left -= read.bytes
         } else {
           contents.push(nothing)
-          tooMany = Math.min(tooMany, wantedCount(step[index] as KnownHead, window))
+          tooMany = Math.min(tooMany, wantedCount(step[index] as KnownHead, page))
         }
       }
     }
@@ -110,15 +111,18 @@ export class HeadContents {
 
   /** Reads the sizes of the messages of a head. @returns null when they do not fit */
   async #plan({ head, known }: KnownHead, bounds: PageBounds): Promise<HeadPlan | null> {
-    if (known === null || !hasChangesAbove(head, known)) return this.#planNewest(head, bounds)
+    const { maxBytes, joinsSkipped } = bounds
+    if (known === null || !hasChangesAbove(head, known, joinsSkipped))
+      return this.#planNewest(head, bounds)
     const upTo = lastChange(head)
     if (known === upTo)
       return { kind: 'known', bytes: 0, content: { kind: 'changes', from: known, changes: [] } }
-    const { maxBytes } = bounds
     if (maxBytes <= 0) return null
-    const span = { after: known, upTo, maxBytes }
+    const span = { after: known, upTo, maxEntries: maxChanges, joinsSkipped, maxBytes }
     const plan = await this.options.changes.plan(head.log, { state: head, span })
-    return plan.next === upTo ? { kind: 'changes', bytes: plan.bytes, plan } : null
+    if (plan.next === upTo) return { kind: 'changes', bytes: plan.bytes, plan }
+    // So many numbers are few entries only when most of them are skipped.
+    return upTo - known > maxChanges ? this.#planNewest(head, bounds) : null
   }
 
   /** Reads the sizes of the newest messages. @returns null when they do not fit */
@@ -181,14 +185,19 @@ export class HeadContents {
   }
 }
 
-/** Tests whether the changes above a number are stored, and few. */
-function hasChangesAbove(head: StoredHead, known: number): boolean {
+/** Tests whether the changes above a number are stored, and may be few. */
+function hasChangesAbove(head: StoredHead, known: number, joinsSkipped: boolean): boolean {
   const end = lastChange(head)
-  return known >= head.keptFrom && known <= end && end - known <= maxChanges
+  const most = joinsSkipped ? maxJoinedNumbers : maxChanges
+  return known >= head.keptFrom && known <= end && end - known <= most
 }
 
 /** The number of changes or messages that the content of a head may have. */
-function wantedCount({ head, known }: KnownHead, window: number): number {
-  if (known !== null && hasChangesAbove(head, known)) return lastChange(head) - known
+function wantedCount(
+  { head, known }: KnownHead,
+  { window, joinsSkipped }: Pick<PageBounds, 'window' | 'joinsSkipped'>,
+): number {
+  if (known !== null && hasChangesAbove(head, known, joinsSkipped))
+    return Math.min(lastChange(head) - known, maxChanges)
   return head.latestMessageId === 0 ? 0 : Math.min(window, head.seq)
 }

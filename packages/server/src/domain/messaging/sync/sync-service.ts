@@ -56,6 +56,8 @@ export interface SyncRequest {
   readonly limit: number
   /** Clamped to 50. */
   readonly window: number
+  /** True: skipped numbers in a row are one entry of changes. */
+  readonly joinsSkipped: boolean
 }
 
 /** A head with its changes or messages. */
@@ -248,7 +250,7 @@ export class SyncService {
   async #answer(
     user: UserKey,
     { pos, logs: paged, ...page }: LogSelection,
-    { have, window }: SyncRequest,
+    { have, window, joinsSkipped }: SyncRequest,
   ): Promise<SyncResult> {
     const { contents } = this.options
     const held = have.map(({ log, change }): PagedLog => ({ log, wanted: change }))
@@ -265,6 +267,7 @@ export class SyncService {
     const filled = await contents.fill(known, {
       window: Math.min(window, maxWindow),
       maxBytes: maxSyncBytes - headBytes * known.length,
+      joinsSkipped,
     })
     const isHeld = new Set(have.map(({ log }) => logKey(log)))
     return {

@@ -1,0 +1,45 @@
+import { resource } from './resource.js'
+import { array, int32, int64, optional, type Static, Type, text } from './schema.js'
+
+const Reaction = resource('Reaction', 'A reaction to a message, with those who have it.', {
+  key: text('what the first user wrote, such as an emoji'),
+  count: int32({ description: 'how many users' }),
+  latest: array(int64(), { description: 'at most 5 of them, the latest last' }),
+})
+
+const MessagePin = resource('MessagePin', 'Who pinned a message, and when.', {
+  by: int64({ description: 'the user; 0 = an administrator' }),
+  at: int64({ description: 'when, ms' }),
+})
+
+const reactions = array(Reaction, {
+  description: 'in the order of their first use; absent without any',
+})
+const pinned = MessagePin
+
+/**
+ * Fields of a message that change after the send and are equal for all readers. Each change has a
+ * number in the log, and is the event `message.updated`.
+ */
+export const changeableFields = { reactions: optional(reactions), pinned: optional(pinned) }
+
+/** Changeable fields with their values. */
+export interface ChangeableFields {
+  reactions?: Static<typeof reactions>
+  pinned?: Static<typeof pinned>
+}
+
+/** The name of a changeable field. */
+export type ChangeableField = keyof ChangeableFields
+
+/** New values of changeable fields; null removes one. */
+export const fieldChanges = Type.Object(
+  {
+    reactions: optional(Type.Union([reactions, Type.Null()])),
+    pinned: optional(Type.Union([pinned, Type.Null()])),
+  },
+  {
+    description:
+      'Whole fields of the message with their new values; null removes one. Later versions have more of them.',
+  },
+)
