@@ -11,16 +11,14 @@ export function withFields(message: MessageRecord, set: MessageFields): MessageR
   return kept.length === 0 ? others : { ...others, fields: Object.fromEntries(kept) }
 }
 
-/** Returns a message after an alteration; null: it is gone. */
-export function altered(message: MessageRecord, alteration: Alteration): MessageRecord | null {
-  return alteration !== null && 'set' in alteration
-    ? withFields(message, alteration.set)
-    : alteration
+/** Tests whether an alteration has the whole message. */
+export function isWhole(alteration: Alteration | undefined): alteration is MessageRecord {
+  return !!alteration && 'msgId' in alteration
 }
 
 /** Returns two alterations of one message as one. */
 export function combined(first: Alteration | undefined, next: Alteration): Alteration {
-  if (first === undefined || next === null || !('set' in next)) return next
-  if (first === null) return null
-  return 'set' in first ? { set: { ...first.set, ...next.set } } : altered(first, next)
+  if (!next || isWhole(next) || first === undefined) return next
+  if (!first) return first
+  return isWhole(first) ? withFields(first, next.set) : { set: { ...first.set, ...next.set } }
 }

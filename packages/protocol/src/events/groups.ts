@@ -28,6 +28,11 @@ const members = inGroup({})
 const memberCount = {
   member_count: int64({ description: 'The number of members after the event.' }),
 }
+const historyVisible = {
+  history_visible: boolean({
+    description: 'true: new members see messages from before they joined',
+  }),
+}
 const updatedAt = {
   updated_at: int64({ description: 'updated_at of the group, milliseconds since 1970.' }),
 }
@@ -171,7 +176,7 @@ export const groupEvents = {
     causedBy: [...joins, ...deletions, 'group.block', 'group.kick', 'group.leave'],
   }),
   'group.created': groupEventDefinition({
-    payload: members,
+    payload: inGroup(historyVisible),
     ...aboutUsers,
     causedBy: ['group.create'],
   }),
@@ -202,6 +207,7 @@ export const groupEvents = {
         },
         { description: "The end of the group's log at the join." },
       ),
+      ...historyVisible,
     }),
     audience: 'group',
     userChanges: { group: 'users', invitation: 'invitees', joinRequests: 'managers' },

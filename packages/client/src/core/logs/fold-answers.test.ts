@@ -13,6 +13,7 @@ import {
   stored,
   two,
 } from '../../../test/support/log-fixtures.js'
+import { isWhole } from '../../model/message-fields.js'
 import type { LogRecord, MessageRecord } from '../../model/records.js'
 import {
   foldChangesPage,
@@ -236,7 +237,7 @@ describe('a log', () => {
           for (const [seq, found] of messages)
             if (found.msgId <= each.hiddenMsgId) messages.delete(seq)
           for (const [seq, found] of each.messages) {
-            if (found) messages.set(seq, found)
+            if (isWhole(found)) messages.set(seq, found)
             else messages.delete(seq)
           }
           // A first change needs the head, for the other log of the peer only.

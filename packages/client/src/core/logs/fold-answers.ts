@@ -1,6 +1,6 @@
 /** Answers of the server about a log, as functions on its record. An answer may be older than the log. */
 import { addRange, coveredFrom, covers } from '../ranges.js'
-import { type Alteration, altered } from '../../model/message-fields.js'
+import { type Alteration, combined, isWhole } from '../../model/message-fields.js'
 import type { LogRecord } from '../../model/records.js'
 import {
   confirmRead,
@@ -188,7 +188,9 @@ function takeLast(fold: Fold, { latestMsgId }: Head): void {
   const { last } = fold.record
   if (latestMsgId === 0) set(fold, { last: null })
   else if (last?.msgId !== latestMsgId) {
-    const found = [...fold.messages.values()].find((each) => each?.msgId === latestMsgId)
+    const found = [...fold.messages.values()]
+      .filter(isWhole)
+      .find(({ msgId }) => msgId === latestMsgId)
     if (found) set(fold, { last: found })
     else forgetLast(fold)
   }
@@ -226,9 +228,10 @@ export function foldHistory(
   for (const message of page.messages) {
     const { seq: at } = message
     const alteration = alterations.get(at)
-    const shown = alteration === undefined ? message : altered(message, alteration)
+    const shown = alteration === undefined ? message : combined(message, alteration)
     // A stored message is at least as new.
-    if (at > end || covers(ranges, at, at) || !shown || shown.msgId <= hiddenMsgId) continue
+    if (at > end || covers(ranges, at, at) || !isWhole(shown) || shown.msgId <= hiddenMsgId)
+      continue
     fold.messages.set(at, shown)
   }
   set(fold, { ranges: addRange(ranges, page.fromSeq, end) })
@@ -236,7 +239,7 @@ export function foldHistory(
   const newest = page.messages[0]
   if (last !== undefined || !isNewest) return
   const found = newest && fold.messages.get(newest.seq)
-  if (found) set(fold, { last: found })
+  if (isWhole(found)) set(fold, { last: found })
   else if (!newest && page.fromSeq === 1) set(fold, { last: null })
 }
 

@@ -7,6 +7,7 @@ import {
   foldDeletion,
   foldPosition,
   forgetLast,
+  hide,
   needHead,
   needSpreadHead,
   readAll,
@@ -140,7 +141,8 @@ function join(logs: Logs, key: LogKey, data: Members): EventResult {
       key,
       (fold) => {
         set(fold, { change, seq, ...(msgId && { joinedMsgId: msgId }) })
-        if (seq > 0) forgetLast(fold)
+        if (data.history_visible === false && msgId) hide(fold, msgId)
+        else if (seq > 0) forgetLast(fold)
         needHead(fold)
       },
       'numbers',

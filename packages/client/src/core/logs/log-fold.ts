@@ -4,7 +4,7 @@
  */
 import { conversationOf, kindOf } from '../../model/log-key.js'
 import { addRange, covers, removePosition } from '../ranges.js'
-import { type Alteration, combined, withFields } from '../../model/message-fields.js'
+import { type Alteration, combined, isWhole, withFields } from '../../model/message-fields.js'
 import type {
   LogKey,
   LogRecord,
@@ -20,10 +20,8 @@ export interface Fold {
   readonly before: LogRecord
   /** The log now: the same object until the first change, then one copy that is changed in place. */
   record: LogRecord
-  /** By position; null: gone. The last entry of a position counts. */
-  readonly messages: Map<number, MessageRecord | null>
-  /** New values of fields of stored messages that `messages` does not have, by position. */
-  readonly updated: Map<number, MessageFields>
+  /** By position: a message to store, to remove, or stored with other fields. */
+  readonly messages: Map<number, Alteration>
   /** True: all messages that were stored before are dropped. */
   isEmptied: boolean
   /** Messages up to this ID are dropped; 0: none. */
@@ -87,7 +85,6 @@ export function beginFold(record: LogRecord): Fold {
     before: record,
     record,
     messages: new Map(),
-    updated: new Map(),
     isEmptied: false,
     hiddenMsgId: 0,
     altered: new Map(),
@@ -266,7 +263,6 @@ export function foldDeletion(fold: Fold, msgId: number, seq: number): void {
 export function emptyFold(fold: Fold): void {
   fold.isEmptied = true
   fold.messages.clear()
-  fold.updated.clear()
   fold.altered.clear()
   const draft = draftOf(fold)
   draft.ranges = []
@@ -348,26 +344,16 @@ function edit(fold: Fold, message: MessageRecord): void {
   const { ranges, hiddenMsgId, last } = fold.record
   fold.altered.set(seq, message)
   if (!covers(ranges, seq, seq) || msgId <= hiddenMsgId) return
-  keep(fold, message)
+  fold.messages.set(seq, message)
   if (last?.seq === seq) set(fold, { last: message })
 }
 
-/** Changes fields of a message, which the fold need not hold. */
+/** Changes fields of a message, stored or not. */
 function update(fold: Fold, seq: number, changes: MessageFields): void {
-  const { messages, updated, altered } = fold
   const { ranges, last } = fold.record
-  altered.set(seq, combined(altered.get(seq), { set: changes }))
-  const message = messages.get(seq)
-  if (message) messages.set(seq, withFields(message, changes))
-  else if (message === undefined && covers(ranges, seq, seq))
-    updated.set(seq, { ...updated.get(seq), ...changes })
+  for (const table of covers(ranges, seq, seq) ? [fold.altered, fold.messages] : [fold.altered])
+    table.set(seq, combined(table.get(seq), { set: changes }))
   if (last?.seq === seq) set(fold, { last: withFields(last, changes) })
-}
-
-/** Stores a whole message. */
-function keep(fold: Fold, message: MessageRecord): void {
-  fold.messages.set(message.seq, message)
-  fold.updated.delete(message.seq)
 }
 
 /** Puts a message that is one of the newest. */
@@ -376,7 +362,7 @@ export function put(fold: Fold, message: MessageRecord): void {
   const { seq, msgId } = message
   draft.ranges = addRange(draft.ranges, seq, seq)
   if (msgId <= draft.hiddenMsgId) return
-  keep(fold, message)
+  fold.messages.set(seq, message)
   if (seq >= draft.seq || (draft.last && seq >= draft.last.seq)) draft.last = message
 }
 
@@ -384,7 +370,6 @@ export function put(fold: Fold, message: MessageRecord): void {
 function remove(fold: Fold, seq: number): void {
   fold.altered.set(seq, null)
   fold.messages.set(seq, null)
-  fold.updated.delete(seq)
   const draft = draftOf(fold)
   draft.ranges = addRange(draft.ranges, seq, seq)
   raise(fold, { seq })
@@ -396,7 +381,7 @@ export function hide(fold: Fold, msgId: number): void {
   if (msgId <= fold.record.hiddenMsgId) return
   fold.hiddenMsgId = msgId
   for (const [seq, message] of fold.messages)
-    if (message && message.msgId <= msgId) fold.messages.set(seq, null)
+    if (isWhole(message) && message.msgId <= msgId) fold.messages.set(seq, null)
   const draft = draftOf(fold)
   draft.hiddenMsgId = msgId
   if (draft.last && draft.last.msgId <= msgId) draft.last = null

@@ -1,5 +1,5 @@
 import { pairOf } from '../../model/log-key.js'
-import { type Alteration, combined } from '../../model/message-fields.js'
+import { type Alteration, combined, isWhole } from '../../model/message-fields.js'
 import type { LogKey, LogRecord } from '../../model/records.js'
 import type { StoredState } from '../../ports/store.js'
 import type { ReceiptsListener, UnsentListener } from '../access.js'
@@ -150,7 +150,7 @@ export class Logs implements Part {
     const isNew = (seq: number) => isEmptied || !covers(ranges, seq, seq)
     room.add(
       record.key,
-      [...messages].flatMap(([seq, message]) => (message && isNew(seq) ? message : [])),
+      [...messages.values()].filter(isWhole).filter(({ seq }) => isNew(seq)),
     )
     for (const key of room.overflow(this.#listeners.onScreen))
       this.fold(key, (fold) => forget(fold))
@@ -180,16 +180,16 @@ export class Logs implements Part {
     if (watches?.size === 0) this.#watches.delete(key)
   }
 
-  #store({ record, isEmptied, hiddenMsgId, messages, updated }: Fold): void {
+  #store({ record, isEmptied, hiddenMsgId, messages }: Fold): void {
     const { batch } = this.#context
     const { key } = record
     if (isEmptied) batch.emptyLog(key)
     if (hiddenMsgId > 0) batch.hide(key, hiddenMsgId)
     for (const [seq, message] of messages) {
-      if (message) batch.putMessage(message)
-      else batch.removeMessage(key, seq)
+      if (!message) batch.removeMessage(key, seq)
+      else if (isWhole(message)) batch.putMessage(message)
+      else batch.updateMessage(key, seq, message.set)
     }
-    for (const [seq, set] of updated) batch.updateMessage(key, seq, set)
     this.#put(record)
   }
 
@@ -209,8 +209,9 @@ export class Logs implements Part {
     }
     let received = 0
     for (const message of messages.values()) {
-      if (message?.senderId === me && message.transactionId !== undefined) unsent.stored(message)
-      if (message && message.senderId !== me) received = Math.max(received, message.seq)
+      if (!isWhole(message)) continue
+      if (message.senderId === me && message.transactionId !== undefined) unsent.stored(message)
+      if (message.senderId !== me) received = Math.max(received, message.seq)
     }
     for (const msgId of recalled) unsent.gone(key, msgId)
     if (hiddenMsgId > 0) unsent.hidden(key, hiddenMsgId)

@@ -3,6 +3,7 @@
  * a value of another shape becomes undefined, and a member of another type gets its empty value.
  */
 import { logKeyOf } from '../../model/log-key.js'
+import { withFields } from '../../model/message-fields.js'
 import type { LogKey, LogRecord, MessageFields, MessageRecord } from '../../model/records.js'
 
 /** An object of the wire, whose members are not checked. */
@@ -120,52 +121,50 @@ export function idsOf(value: unknown): readonly number[] {
   return listOf(value).filter((each): each is number => countOf(each) !== undefined)
 }
 
-/** Members of a message and of its events that are no fields. */
-const namedMembers: ReadonlySet<string> = new Set([
-  'conversation',
-  'msg_id',
-  'seq',
-  'sender_id',
-  'sender_device_sn',
-  'content_type',
-  'content',
-  'attachment',
-  'config',
-  'ext',
-  'is_system',
-  'timestamp',
-  'edit_timestamp',
-  'transaction_id',
-  'actor_id',
-  'user_ids',
-])
-
 /** @returns undefined: the value is no message */
 export function messageOf(log: LogKey, value: unknown): MessageRecord | undefined {
-  const data = membersOf(value)
-  const [seq, msgId, senderId] = [data.seq, data.msg_id, data.sender_id].map(countOf)
-  if (!seq || !msgId || senderId === undefined) return undefined
-  const transactionId = countOf(Number(data.transaction_id))
-  const fields = Object.entries(data).filter(
-    ([name, value]) => !namedMembers.has(name) && value !== null,
-  )
-  return {
-    log,
+  const {
     seq,
-    msgId,
-    senderId,
-    senderDeviceSn: countOf(data.sender_device_sn) ?? 0,
-    contentType: countOf(data.content_type) ?? 0,
-    content: textOf(data.content),
-    attachment: textOf(data.attachment),
-    config: textOf(data.config),
-    ext: textOf(data.ext),
-    isSystem: data.is_system === true,
-    timestamp: countOf(data.timestamp) ?? 0,
-    editTimestamp: countOf(data.edit_timestamp) ?? 0,
-    ...(transactionId && { transactionId }),
-    ...(fields.length > 0 && { fields: Object.fromEntries(fields) }),
-  }
+    msg_id,
+    sender_id,
+    sender_device_sn,
+    content_type,
+    content,
+    attachment,
+    config,
+    ext,
+    is_system,
+    timestamp,
+    edit_timestamp,
+    transaction_id,
+    // Of events.
+    conversation,
+    actor_id,
+    user_ids,
+    ...fields
+  } = membersOf(value)
+  const [at, msgId, senderId] = [seq, msg_id, sender_id].map(countOf)
+  if (!at || !msgId || senderId === undefined) return undefined
+  const transactionId = countOf(Number(transaction_id))
+  return withFields(
+    {
+      log,
+      seq: at,
+      msgId,
+      senderId,
+      senderDeviceSn: countOf(sender_device_sn) ?? 0,
+      contentType: countOf(content_type) ?? 0,
+      content: textOf(content),
+      attachment: textOf(attachment),
+      config: textOf(config),
+      ext: textOf(ext),
+      isSystem: is_system === true,
+      timestamp: countOf(timestamp) ?? 0,
+      editTimestamp: countOf(edit_timestamp) ?? 0,
+      ...(transactionId && { transactionId }),
+    },
+    fields,
+  )
 }
 
 function messagesOf(log: LogKey, value: unknown): readonly MessageRecord[] {

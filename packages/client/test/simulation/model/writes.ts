@@ -328,7 +328,12 @@ export function join(database: Database, of: ModelGroup, userId: number): Write 
   return groupWrite(of, 'group.joined', {
     actorId: userId,
     userIds: [userId],
-    more: { log: end, member_count: of.members.size, join_time: joinedAt },
+    more: {
+      log: end,
+      member_count: of.members.size,
+      join_time: joinedAt,
+      history_visible: of.isHistoryVisible,
+    },
   })
 }
 

@@ -67,9 +67,10 @@ function dispatch(kind: DeliveredEvent['kind'], payload: object, change?: number
   router.dispatch([event as unknown as DeliveredEvent])
 }
 
-function join(userId: number) {
+function join(userId: number, more: object = {}) {
   const log = { change: 9, seq: 9, msg_id: 50 }
-  dispatch('group.joined', { group_id: group, actor_id: 1, user_ids: [userId], version: 1, log })
+  const about = { group_id: group, actor_id: 1, user_ids: [userId], version: 1 }
+  dispatch('group.joined', { ...about, log, history_visible: false, ...more })
 }
 
 function runAll(callbacks: (() => void)[]) {
@@ -145,15 +146,15 @@ describe('a change of a message that is older than the join', () => {
   }
   const texts = { content: 'new', attachment: '', config: '', ext: '' }
 
-  it('makes a member sync while it is not known whether the history is visible', () => {
+  it.each([
+    [true, 'message.replaced'],
+    [false, 'change.skipped'],
+  ])('reaches a member alone on its node as the event of the join says: %s', (visible, event) => {
     connect(2, null)
-    join(2)
+    join(2, { history_visible: visible })
     runAll(turns)
     edit()
-    expect(written).toEqual(['2 group.joined 2', '2 sync.needed'])
-    connect(1, { isHistoryVisible: true })
-    edit()
-    expect(written.slice(2)).toEqual(['2 message.replaced', '1 message.replaced'])
+    expect(written).toEqual(['2 group.joined 2', `2 ${event}`])
   })
 
   it('is visible after a change of the setting while memberships were read', () => {

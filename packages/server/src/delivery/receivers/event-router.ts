@@ -5,7 +5,6 @@ import type { DeliveredEvent } from '../../outbox/consumer.js'
 import type { Session } from '../../sessions/session.js'
 import type { FanOuts } from '../writing/fan-outs.js'
 import { encodeEvent, type Frames } from '../writing/frames.js'
-import { requestSync } from '../writing/sync-requests.js'
 import type { Closings } from './closings.js'
 import { type CollectedCrowd, CrowdEvents, isCrowdEvent } from './crowd-events.js'
 import type { GroupEvent, Readers, SplitReceivers } from './readers.js'
@@ -60,8 +59,7 @@ export class EventRouter {
   #dispatchRun(run: readonly LogEvent[]): void {
     const [first] = run as readonly [LogEvent]
     const { conversation } = first.payload
-    const { visible, hidden, unclear } = this.#logReceivers(first)
-    for (const session of unclear) requestSync(session)
+    const { visible, hidden } = this.#logReceivers(first)
     const queue = queueOf(conversation)
     if (first.kind === 'message.updated') this.#startUpdate(queue, visible, first)
     else this.#start(queue, visible, () => framesOf(run))
@@ -265,7 +263,7 @@ function isSameLog(first: LogEvent, event: LogEvent): boolean {
 }
 
 function visibleTo(sessions: readonly Session[]): SplitReceivers {
-  return { visible: sessions, hidden: none, unclear: none }
+  return { visible: sessions, hidden: none }
 }
 
 function shared(frame: Buffer): Frames {

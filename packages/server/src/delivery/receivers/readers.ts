@@ -13,8 +13,7 @@ interface ConnectedMember {
 
 /** A group with connected members. */
 interface ConnectedGroup {
-  /** null: not known, since the group came by an event. */
-  isHistoryVisible: boolean | null
+  isHistoryVisible: boolean
   /** All members, connected or not. */
   memberCount: number
   readonly members: Map<Int64, ConnectedMember>
@@ -29,12 +28,13 @@ interface ConnectedReader {
   readonly broadcastsAfter: number
 }
 
+/** What decides on events of a group beside its members. */
+type GroupState = Pick<ConnectedGroup, 'isHistoryVisible' | 'memberCount'>
+
 /** The sessions that an event may be written to, and those that get only its number. */
 export interface SplitReceivers {
   readonly visible: readonly Session[]
   readonly hidden: readonly Session[]
-  /** Sessions of which it is not known; they read the database. */
-  readonly unclear: readonly Session[]
 }
 
 export type GroupEvent = Extract<Event, { kind: `group.${string}` }>
@@ -70,15 +70,12 @@ export class Readers {
     const { memberships, broadcastsAfter } = loaded
     this.#readers.set(userId, { groupIds: new Set(), broadcastsAfter })
     for (const { groupId, isHistoryVisible, memberCount, ...of } of memberships) {
-      const group = this.#groups.get(groupId)
-      if (!group) this.#groups.set(groupId, { ...newGroup(), isHistoryVisible, memberCount })
-      else if (group.isHistoryVisible === null)
-        Object.assign(group, { isHistoryVisible, memberCount })
-      this.#put(groupId, userId, {
+      const membership = {
         role: of.role,
         isMuted: of.muteMode === muteMode.notReceived,
         joinedMessageId: of.joinedMessageId,
-      })
+      }
+      this.#put(groupId, userId, membership, { isHistoryVisible, memberCount })
     }
     for (const event of events) {
       this.#applySetting(event)
@@ -165,12 +162,12 @@ export class Readers {
   receivingOlder(groupId: Int64, messageId: Int64): SplitReceivers {
     const group = this.#groups.get(groupId)
     const isOlder = ({ joinedMessageId }: ConnectedMember) => messageId <= joinedMessageId
-    const split = { visible: this.receiving(groupId), hidden: noSessions, unclear: noSessions }
-    if (!group || group.isHistoryVisible || ![...group.members.values()].some(isOlder)) return split
-    const visible = this.#list(group, (member) => !member.isMuted && !isOlder(member))
-    const older = this.#list(group, (member) => !member.isMuted && isOlder(member))
-    const isUnclear = group.isHistoryVisible === null
-    return { ...split, visible, [isUnclear ? 'unclear' : 'hidden']: older }
+    if (!group || group.isHistoryVisible || ![...group.members.values()].some(isOlder))
+      return { visible: this.receiving(groupId), hidden: noSessions }
+    return {
+      visible: this.#list(group, (member) => !member.isMuted && !isOlder(member)),
+      hidden: this.#list(group, (member) => !member.isMuted && isOlder(member)),
+    }
   }
 
   /** Splits the sessions of all users by whether a broadcast is for the user. */
@@ -181,7 +178,7 @@ export class Readers {
       for (const session of this.sessionsOf(userId))
         if (session.phase !== 'entering')
           (messageId > broadcastsAfter ? visible : hidden).push(session)
-    return { visible, hidden, unclear: noSessions }
+    return { visible, hidden }
   }
 
   #applySetting({ kind, payload }: GroupEvent): void {
@@ -197,12 +194,17 @@ export class Readers {
     const membership = this.#groups.get(groupId)?.members.get(userId)
     switch (kind) {
       case 'group.created':
-        if (isNamed) this.#put(groupId, userId, { ...newMembership, role: memberRole.owner })
+        if (isNamed) {
+          const state = { isHistoryVisible: payload.history_visible, memberCount: 1 }
+          this.#put(groupId, userId, { ...newMembership, role: memberRole.owner }, state)
+        }
         break
       case 'group.joined':
         if (isNamed) {
           const joinedMessageId = Number(payload.log.msg_id)
-          this.#put(groupId, userId, { ...newMembership, joinedMessageId })
+          const { history_visible: isHistoryVisible, member_count: memberCount } = payload
+          const state = { isHistoryVisible, memberCount: Number(memberCount) }
+          this.#put(groupId, userId, { ...newMembership, joinedMessageId }, state)
         }
         break
       case 'group.left':
@@ -234,8 +236,14 @@ export class Readers {
     if (group) group.receiving = null
   }
 
-  #put(groupId: Int64, userId: Int64, membership: ConnectedMember): void {
-    const group = this.#groups.get(groupId) ?? newGroup()
+  /** @param state of the group, which counts when no other member of it is connected */
+  #put(groupId: Int64, userId: Int64, membership: ConnectedMember, state: GroupState): void {
+    const group = this.#groups.get(groupId) ?? {
+      ...state,
+      members: new Map(),
+      sessions: null,
+      receiving: null,
+    }
     this.#groups.set(groupId, group)
     group.members.set(userId, membership)
     forgetSessions(group)
@@ -265,16 +273,6 @@ const newMembership: ConnectedMember = {
   role: memberRole.member,
   isMuted: false,
   joinedMessageId: 0,
-}
-
-function newGroup(): ConnectedGroup {
-  return {
-    isHistoryVisible: null,
-    memberCount: 1,
-    members: new Map(),
-    sessions: null,
-    receiving: null,
-  }
 }
 
 function forgetSessions(group: ConnectedGroup): void {

@@ -120,7 +120,13 @@ export class GroupService {
       const member = await members.find(tx, key, ownerId)
       const group = await groups.find(tx, key)
       if (!group || !member) throw new Error('a new group has vanished')
-      events.append(tx, group, groupEvent(key, 'created', ownerId, [ownerId]))
+      events.append(
+        tx,
+        group,
+        groupEvent(key, 'created', ownerId, [ownerId], {
+          history_visible: group.flags.history_visible,
+        }),
+      )
       const context = {
         caller,
         group,

@@ -209,6 +209,7 @@ export class MembershipService {
     events.append(tx, group, {
       ...groupEvent(group, 'joined', caller.actorId, userIds, {
         log: { change: end.change, seq: end.seq, msg_id: end.lastMessageId },
+        history_visible: group.flags.history_visible,
         member_count: group.memberCount + userIds.length,
         ...(bansKept === 0 && { join_time: now }),
       }),
