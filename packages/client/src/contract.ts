@@ -431,6 +431,8 @@ export interface ClientEvents {
      * get, except that members join or leave a chatroom.
      */
     readonly version: number
+    /** true: new members see messages from before they joined */
+    readonly history_visible: boolean
   }
   readonly 'group.destroyed': {
     /** The user who did it; 0 = an administrator or the system. */
@@ -491,6 +493,8 @@ export interface ClientEvents {
       /** The ID of the last message; 0 = none. */
       readonly msg_id: number
     }
+    /** true: new members see messages from before they joined */
+    readonly history_visible: boolean
   }
   readonly 'group.left': {
     /** The user who did it; 0 = an administrator or the system. */
@@ -1371,24 +1375,20 @@ export interface ClientEvents {
      * of them.
      */
     readonly set: {
-      readonly reactions?:
-        | readonly {
-            /** what the first user wrote, such as an emoji */
-            readonly key: string
-            /** how many users */
-            readonly count: number
-            /** at most 5 of them, the latest last */
-            readonly latest: readonly number[]
-          }[]
-        | unknown
-      readonly pinned?:
-        | {
-            /** the user; 0 = an administrator */
-            readonly by: number
-            /** when, ms */
-            readonly at: number
-          }
-        | unknown
+      readonly reactions?: readonly {
+        /** what the first user wrote, such as an emoji */
+        readonly key: string
+        /** how many users */
+        readonly count: number
+        /** at most 5 of them, the latest last */
+        readonly latest: readonly number[]
+      }[] | unknown
+      readonly pinned?: {
+        /** the user; 0 = an administrator */
+        readonly by: number
+        /** when, ms */
+        readonly at: number
+      } | unknown
     }
     /** The reactions that users have added and removed. */
     readonly reacted?: readonly {

@@ -14,6 +14,7 @@ import {
   PinnedConversations,
   UnreadEntry,
 } from '../resources/messaging.js'
+import { FoundMessage } from '../resources/sync.js'
 import { array, boolean, int32, int64, intEnum, list, optional, Type } from '../schema.js'
 import { done, get, id, pageParameters, post, putOrPost } from './fields.js'
 
@@ -249,6 +250,27 @@ export const readHistory = operation({
   },
   data: MessagePage,
   errors: ['group_not_found', 'member_required'],
+})
+
+/**
+ * By the rights of {@link readHistory}: messages that it does not show the caller are not found,
+ * except that recalled ones have a tombstone. It delivers nothing.
+ */
+export const getMessage = operation({
+  id: 'message.get',
+  methods: get,
+  path: '/message/get',
+  tag,
+  summary: 'Reads one message of a conversation.',
+  description:
+    'In the shape of sync. A recalled message has recalled in place of message. Messages that are hidden from the caller, or removed, are not found.',
+  callers: 'party',
+  scopes: ['messages:read'],
+  origin: 'extension',
+  conversation: 'conversation_id',
+  query: { conversation_id: conversationId, msg_id: id('message ID') },
+  data: FoundMessage,
+  errors: ['message_not_found', 'group_not_found', 'member_required'],
 })
 
 /**

@@ -38,6 +38,7 @@ const reasons: Readonly<Record<string, string>> = {
   'message.unread': read,
   'message.sync': read,
   'message.changes': read,
+  'message.get': read,
   'message.history': read,
   'message.receipts': read,
   'presence.subscribe': read,

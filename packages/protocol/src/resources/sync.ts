@@ -34,6 +34,14 @@ const RecalledMessage = resource(
   messageEvents['message.recalled'].payload.properties,
 )
 
+/** Data of /message/get: one of the two. */
+export const FoundMessage = resource('FoundMessage', 'A message, or the rest of a recalled one.', {
+  message: optional(SyncMessage),
+  recalled: optional(RecalledMessage),
+})
+/** A message or the tombstone of one. */
+export type FoundMessage = Static<typeof FoundMessage>
+
 const SkippedChange = resource(
   'SkippedChange',
   'A number whose message the caller does not see.',

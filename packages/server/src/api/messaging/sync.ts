@@ -1,5 +1,6 @@
 import {
   type ChangePage,
+  getMessage,
   type Int64,
   type Log,
   type LogChange,
@@ -12,7 +13,7 @@ import {
   type SyncPage,
   syncMessages,
 } from '@hermod/protocol'
-import type { Change } from '../../domain/messaging/model/change-model.js'
+import type { Change, Tombstone } from '../../domain/messaging/model/change-model.js'
 import {
   type Conversation,
   toEventConversation,
@@ -21,6 +22,7 @@ import { toEventMessage, withoutTransactionId } from '../../domain/messaging/mod
 import type { HistoryMessage } from '../../domain/messaging/model/message-model.js'
 import type { ChangeService } from '../../domain/messaging/reading/change-service.js'
 import type { LogHistoryService } from '../../domain/messaging/reading/log-history-service.js'
+import type { MessageLookupService } from '../../domain/messaging/reading/message-lookup-service.js'
 import { maxSyncBytes } from '../../domain/messaging/reading/page-reads.js'
 import { lastChange, logKind } from '../../domain/messaging/sync/head-model.js'
 import type { MessageReceiptService } from '../../domain/messaging/sync/message-receipt-service.js'
@@ -39,11 +41,13 @@ const defaultWindow = 20
 export function syncHandlers({
   changes,
   logHistory,
+  messageLookup,
   messageReceipts,
   sync,
 }: {
   readonly changes: ChangeService
   readonly logHistory: LogHistoryService
+  readonly messageLookup: MessageLookupService
   readonly messageReceipts: MessageReceiptService
   readonly sync: SyncService
 }): Handler[] {
@@ -96,6 +100,15 @@ export function syncHandlers({
         hidden_msg_id: page.hiddenMessageId,
       }
       return data(answer)
+    }),
+    handle(getMessage, async ({ conversation_id: peerId, msg_id: messageId }, { principal }) => {
+      const found = await messageLookup.get(principal, peerId, messageId)
+      const { conversation } = found
+      return data(
+        'message' in found
+          ? { message: toReaderMessage(conversation, found.message, principal.userId) }
+          : { recalled: toRecalled(conversation, found.tombstone) },
+      )
     }),
     handle(listReceipts, async ({ conversation_id: groupId, msg_id: messageId }, { principal }) => {
       const { read, unread, gone } = await messageReceipts.list(principal, groupId, messageId)
@@ -171,21 +184,8 @@ function toLogChange(conversation: Conversation, change: Change, userId: Int64):
       return { event, change: number, data: toReaderMessage(conversation, change.message, userId) }
     }
     case 'recalled': {
-      const { messageId, seq, senderId, isSystem, recalledBy, recalledAt } = change.tombstone
-      return {
-        event: 'message.recalled',
-        change: number,
-        data: {
-          actor_id: recalledBy,
-          user_ids: [],
-          conversation: toEventConversation(conversation),
-          msg_id: messageId,
-          seq,
-          sender_id: senderId,
-          is_system: isSystem === 1,
-          timestamp: recalledAt,
-        },
-      }
+      const recalled = toRecalled(conversation, change.tombstone)
+      return { event: 'message.recalled', change: number, data: recalled }
     }
     case 'skipped':
       if (change.count !== undefined)
@@ -209,11 +209,25 @@ function toLogChange(conversation: Conversation, change: Change, userId: Int64):
   }
 }
 
+function toRecalled(conversation: Conversation, tombstone: Tombstone) {
+  const { messageId, seq, senderId, isSystem, recalledBy, recalledAt } = tombstone
+  return {
+    actor_id: recalledBy,
+    user_ids: [],
+    conversation: toEventConversation(conversation),
+    msg_id: messageId,
+    seq,
+    sender_id: senderId,
+    is_system: isSystem === 1,
+    timestamp: recalledAt,
+  }
+}
+
 /** The transaction ID is for the sender. */
 function toReaderMessage(
   conversation: Conversation,
   message: HistoryMessage,
-  userId: Int64,
+  userId: Int64 | null,
 ): SyncMessage {
   const full = toEventMessage(conversation, message)
   return (message.senderId === userId ? full : withoutTransactionId(full)) as SyncMessage

@@ -19,6 +19,7 @@ import { ChangeService } from '../../domain/messaging/reading/change-service.js'
 import { ConversationListService } from '../../domain/messaging/reading/conversation-list-service.js'
 import { HistoryService } from '../../domain/messaging/reading/history-service.js'
 import { LogHistoryService } from '../../domain/messaging/reading/log-history-service.js'
+import { MessageLookupService } from '../../domain/messaging/reading/message-lookup-service.js'
 import { PageReads } from '../../domain/messaging/reading/page-reads.js'
 import { HistoryRetention } from '../../domain/messaging/retention/history-retention.js'
 import { RetentionWalkStore } from '../../domain/messaging/retention/retention-walk-store.js'
@@ -208,6 +209,12 @@ export function createMessaging(
       messageLog,
       finder,
       pages,
+    }),
+    messageLookup: new MessageLookupService({
+      database,
+      store: changeStore,
+      messageLog,
+      finder,
     }),
     positions,
     messageOperations,

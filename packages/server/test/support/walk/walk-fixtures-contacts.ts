@@ -119,6 +119,7 @@ export const messageFixtures: readonly Fixture[] = [
   fixture(api.sendBroadcast, text),
   fixture(api.acknowledgeMessages, conversationOnly),
   fixture(api.recallMessage, conversation),
+  fixture(api.getMessage, conversation),
   fixture(api.readHistory, ({ friend }) => ({
     opposite_id: friend.id,
     msg_id_start: 0,

@@ -4,7 +4,7 @@ import { type RawBuilder, sql } from '../../../db/kysely.js'
 import type { MessagesTable } from '../../../db/schema.js'
 import { storedColumns, textBytesOf } from '../conversations/conversation-sql.js'
 import type { ReadableLog } from '../conversations/readable-log.js'
-import type { RecalledMessage } from '../model/change-model.js'
+import type { RecalledMessage, Tombstone } from '../model/change-model.js'
 import { broadcastUserId, type ConversationKey } from '../model/conversation-model.js'
 import type { HistoryMessage, MessageSize, MessageStatus } from '../model/message-model.js'
 import type { ReaderKey } from '../readers/reader-positions.js'
@@ -143,6 +143,7 @@ export class HistoryStore {
   readonly #one
   readonly #placeOf
   readonly #recalledAfter
+  readonly #tombstone
   readonly #seqOf
   readonly #upTo
   readonly #sizes
@@ -225,6 +226,18 @@ export class HistoryStore {
           .where(isReader('m', param))
           .orderBy('m.msg_id')
           .limit(limit),
+    )
+    this.#tombstone = database.prepared<ConversationKey & { messageId: Int64 }, Tombstone>(
+      (db, param) =>
+        db
+          .selectFrom('recalled_messages as m')
+          .select(['m.msg_id as messageId', 'm.seq', 'm.sender_id as senderId'])
+          .select(['m.is_system as isSystem', 'm.recalled_by as recalledBy'])
+          .select('m.recalled_at as recalledAt')
+          .where('m.app_id', '=', param('appId'))
+          .where('m.low_id', '=', param('lowId'))
+          .where('m.high_id', '=', param('highId'))
+          .where('m.msg_id', '=', param('messageId') as number),
     )
     this.#seqOf = database.prepared<ReaderKey & { messageId: Int64 }, Pick<MessagesTable, 'seq'>>(
       (db, param) => {
@@ -330,6 +343,15 @@ export class HistoryStore {
   /** Finds a message with its status for a reader, hidden or not; null when there is none. */
   async find(db: Queryable, log: ReadableLog, messageId: number): Promise<HistoryMessage | null> {
     return this.#one.of(log).first(db, { ...readerKeyOf(log), messageId })
+  }
+
+  /** Finds the tombstone of a recalled message, hidden or not; null when there is none. */
+  async findTombstone(
+    db: Queryable,
+    { appId, lowId, highId }: ConversationKey,
+    messageId: Int64,
+  ): Promise<Tombstone | null> {
+    return this.#tombstone.first(db, { appId, lowId, highId, messageId })
   }
 
   /** Finds the position of a message, recalled or not; null when the conversation never had it. */
