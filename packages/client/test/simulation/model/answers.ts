@@ -421,11 +421,30 @@ export class Answers {
     { after, next, userId }: { after: number; next: number; userId: number },
   ): Json[] {
     const changes: Json[] = []
-    for (let change = after + 1; change <= next; change++)
-      changes.push(changeFor(this.database, log, change, userId))
+    for (let change = after + 1; change <= next; change++) {
+      const entry = changeFor(this.database, log, change, userId)
+      const count = isBare(entry) && skippedBy(changes.at(-1))
+      if (count) changes[changes.length - 1] = skippedRun(log, change, count + 1)
+      else changes.push(entry)
+    }
     return changes
   }
 }
+
+/** Tests for a number without anything for the reader. */
+const isBare = ({ event, data }: Json) => event === 'change.skipped' && data.seq === undefined
+
+/** The numbers that a skipped entry stands for; 0: it is another one. */
+function skippedBy(entry: Json): number {
+  if (entry?.event === 'changes.skipped') return entry.data.count
+  return entry && isBare(entry) ? 1 : 0
+}
+
+const skippedRun = ({ name }: ModelLog, change: number, count: number): Json => ({
+  event: 'changes.skipped',
+  change,
+  data: { conversation: name, count },
+})
 
 function nameOf(key: string): LogName {
   const [first, second] = key.split(' ')
