@@ -6,6 +6,7 @@ import { type Answer, anyBackend, GatewayClient, testBackends, waitFor } from '@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode, expectCode } from '../support/answer-codes.js'
 import { type InProcessServer, ownServer } from '../support/in-process-server.js'
+import { FieldChanges } from '../support/messaging/field-changes.js'
 
 const patience = { timeoutMs: 30_000 }
 
@@ -121,6 +122,22 @@ describe.each(testBackends())('the log of events on $name', (backend) => {
     const keyed = await app.page({ after: '', key: `u:${ann}` })
     expect(keyed.events.map(({ key }) => key)).toEqual([`u:${ann}`])
     expect([kinds.cursor, keyed.cursor]).toEqual([cursor, cursor])
+  })
+
+  it('changed fields of messages are no events for other systems, and the cursor passes them', async () => {
+    const app = await EventApp.create(server)
+    const [ann, ben] = [await app.newUser(), await app.newUser()]
+    await app.send(ann, [ben])
+    const { events, cursor } = await app.page({ after: '' })
+    await using changes = new FieldChanges(server.place)
+    const messageId = Number((events[0]?.data as { msg_id: number }).msg_id)
+    const change = { messageId, actorId: ann, set: { pinned: { by: ann, at: 1 } } }
+    await changes.direct(app.appId, [ann, ben], change)
+    const passed = await app.page({ after: cursor })
+    expect(passed.events).toEqual([])
+    expect(passed.cursor).not.toBe(cursor)
+    await app.rename(ben)
+    expect((await app.page({ after: cursor })).events).toHaveLength(1)
   })
 
   it('rows that are gone are reported as missed', async () => {

@@ -191,6 +191,7 @@ function table(cast: IntegrityCast): Readonly<Record<string, Rows>> {
     altered_message: [
       change(7, 'kind = 0'),
       [pair, `update messages set edited_at = 5 where msg_id = ${first}`],
+      [pair, `update messages set fields = '{"pinned":{}}' where msg_id = ${first}`],
     ],
     log_start: [
       conversation('changes_kept_from = 100'),

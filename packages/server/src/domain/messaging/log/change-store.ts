@@ -89,10 +89,10 @@ export class ChangeStore {
             'x.alteration',
             sql<AlterationKind>`x.kind`.as('kind'),
             'x.msg_id as messageId',
-            sql<number>`case when exists (select 1 from message_changes l where l.app_id = x.app_id and l.low_id = x.low_id
-              and l.high_id = x.high_id and l.msg_id = x.msg_id and l.change > x.change) then 0 else 1 end`.as(
-              'isLatest',
-            ),
+            // The order keeps PostgreSQL from a scan of the table where few messages have most of the rows.
+            sql<number>`case when (select 1 from message_changes l where l.app_id = x.app_id and l.low_id = x.low_id
+              and l.high_id = x.high_id and l.msg_id = x.msg_id and l.change > x.change
+              order by l.change limit 1) is null then 1 else 0 end`.as('isLatest'),
             'r.seq',
             'r.sender_id as senderId',
             'r.is_system as isSystem',

@@ -84,6 +84,8 @@ export interface PlannedChanges {
 export const maxChanges = 100
 /** The numbers of a page whose skipped numbers are joined. */
 export const maxJoinedNumbers = 500
+/** The bytes that a number counts which another entry stands for, because its row is read. */
+const joinedNumberBytes = 50
 
 /** Reads the changes of a conversation after a reader's position (decision page 027). */
 export class ChangeService {
@@ -161,13 +163,13 @@ export class ChangeService {
       const alteration = altered.get(change)
       const wasSkipped = isSkipped
       isSkipped = alteration !== undefined && !isSeen(alteration, state)
-      if (!(joinsSkipped && wasSkipped && isSkipped)) {
-        const size = alteration ? alteration.bytes : bySeq.get(seq + 1)?.bytes
-        const more = (isSkipped ? 0 : (size ?? 0)) + messageFrameBytes
-        if (entries === maxEntries || (bytes + more > maxBytes && next > after)) break
-        bytes += more
-        entries++
-      }
+      const joins = joinsSkipped && wasSkipped && isSkipped
+      const size = alteration ? alteration.bytes : (bySeq.get(seq + 1)?.bytes ?? 0)
+      const more = joins ? joinedNumberBytes : messageFrameBytes + (isSkipped ? 0 : size)
+      if (!joins && entries === maxEntries) break
+      if (bytes + more > maxBytes && next > after) break
+      bytes += more
+      if (!joins) entries++
       next = change
       if (!alteration) seq++
     }
@@ -307,7 +309,9 @@ function* range(first: number, last: number): Generator<number> {
 
 /** @returns approximate bytes of a change as JSON */
 function bytesOfChange(change: Change): number {
-  return 'message' in change ? bytesOfMessage(change.message) : messageFrameBytes
+  if ('message' in change) return bytesOfMessage(change.message)
+  const { count = 1 } = change.kind === 'skipped' ? change : {}
+  return messageFrameBytes + (count - 1) * joinedNumberBytes
 }
 
 /** @returns approximate bytes of a message as JSON */
