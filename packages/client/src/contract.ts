@@ -1375,20 +1375,22 @@ export interface ClientEvents {
      * of them.
      */
     readonly set: {
-      readonly reactions?: readonly {
-        /** what the first user wrote, such as an emoji */
-        readonly key: string
-        /** how many users */
-        readonly count: number
-        /** at most 5 of them, the latest last */
-        readonly latest: readonly number[]
-      }[] | unknown
+      readonly reactions?:
+        | readonly {
+            /** what the first user wrote, such as an emoji */
+            readonly key: string
+            /** how many users */
+            readonly count: number
+            /** at most 5 of them, the latest last */
+            readonly latest: readonly number[]
+          }[]
+        | null
       readonly pinned?: {
         /** the user; 0 = an administrator */
         readonly by: number
         /** when, ms */
         readonly at: number
-      } | unknown
+      } | null
     }
     /** The reactions that users have added and removed. */
     readonly reacted?: readonly {

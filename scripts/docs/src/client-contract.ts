@@ -39,7 +39,9 @@ function objectOf({ properties = {}, required = [] }: Schema, indent: string): s
   const members = Object.entries(properties).map(([name, schema]) => {
     const key = /^\w+$/.test(name) ? name : `'${name}'`
     const mark = required.includes(name) ? '' : '?'
-    return `${comment(schema, inner)}${inner}readonly ${key}${mark}: ${typeOf(schema, inner)}\n`
+    const type = typeOf(schema, inner)
+    const space = type.startsWith('\n') ? '' : ' '
+    return `${comment(schema, inner)}${inner}readonly ${key}${mark}:${space}${type}\n`
   })
   return `{\n${members.join('')}${indent}}`
 }
@@ -47,12 +49,23 @@ function objectOf({ properties = {}, required = [] }: Schema, indent: string): s
 function typeOf(schema: Schema, indent: string): string {
   const { type, properties, items, anyOf } = schema
   if (schema.enum) return schema.enum.map(literal).join(' | ')
-  if (anyOf) return anyOf.map((each) => typeOf(each, indent)).join(' | ')
+  if (anyOf) return unionOf(anyOf, indent)
   if (type === 'array') return arrayOf(typeOf(items ?? {}, indent))
   if (type === 'object')
     return properties ? objectOf(schema, indent) : 'Readonly<Record<string, unknown>>'
   if (type === 'integer' || type === 'number') return 'number'
-  return type === 'string' || type === 'boolean' ? type : 'unknown'
+  return type === 'string' || type === 'boolean' || type === 'null' ? type : 'unknown'
+}
+
+/** On one line, or as the formatter writes objects among its options. */
+function unionOf(options: readonly Schema[], indent: string): string {
+  const [only, ...others] = options.filter(({ type }) => type !== 'null')
+  if (only?.type === 'object' && others.length === 0 && options.length > 1)
+    return `${typeOf(only, indent)} | null`
+  const types = options.map((each) => typeOf(each, `${indent}    `))
+  return types.some((type) => type.includes('\n'))
+    ? types.map((type) => `\n${indent}  | ${type}`).join('')
+    : types.join(' | ')
 }
 
 const literal = (value: string | number) => (typeof value === 'string' ? `'${value}'` : `${value}`)

@@ -130,7 +130,7 @@ describe.each(testBackends())('the log of events on $name', (backend) => {
     await app.send(ann, [ben])
     const { events, cursor } = await app.page({ after: '' })
     await using changes = new FieldChanges(server.place)
-    const messageId = Number((events[0]?.data as { msg_id: number }).msg_id)
+    const messageId = Number(events[0]?.data.msg_id)
     const change = { messageId, actorId: ann, set: { pinned: { by: ann, at: 1 } } }
     await changes.direct(app.appId, [ann, ben], change)
     const passed = await app.page({ after: cursor })
