@@ -3,6 +3,7 @@
  * databases (rules B5, C2, D8).
  */
 import { createHmac } from 'node:crypto'
+import { featureNames } from '@hermod/protocol'
 import { type Api, anyBackend, type Json } from '@hermod/testkit'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
@@ -129,6 +130,7 @@ describe.each(anyBackend())('the settings of an application on $name', (backend)
       hide_member_info: true,
       message_forward_max_message_num: 100,
       message_forward_max_user_num: 20,
+      features: [...featureNames],
     }
     expect((await config()).data).toEqual(flags)
     await update({
@@ -142,6 +144,7 @@ describe.each(anyBackend())('the settings of an application on $name', (backend)
       hide_member_info: false,
       message_forward_max_message_num: 6,
       message_forward_max_user_num: 5,
+      features: [...featureNames],
     }
     expect((await config()).data).toEqual(changed)
   })
