@@ -5,7 +5,7 @@ import { sql } from '../../../db/kysely.js'
 import { rowOf } from '../../../db/rows.js'
 import { attachmentMayReferToFiles } from '../../files/references/reference-model.js'
 import { systemUserId } from '../../users/system-user.js'
-import { isConversation } from '../conversations/conversation-sql.js'
+import { isConversation, textBytesOf } from '../conversations/conversation-sql.js'
 import type { ConversationKey } from '../model/conversation-model.js'
 import type { MessageContent } from '../model/message-content.js'
 
@@ -46,7 +46,7 @@ type OldestParams = ConversationKey & { readonly upToId: number }
 const ofMessage = {
   isOwnNotification: sql<number>`case when is_system = 1 and sender_id <> ${sql.lit(systemUserId)} then 1 else 0 end`,
   mayNameFiles: sql<number>`case when ${attachmentMayReferToFiles} then 1 else 0 end`,
-  bytes: sql<number>`octet_length(content) + octet_length(attachment) + octet_length(config) + octet_length(ext)`,
+  bytes: textBytesOf('messages'),
 }
 /** The same columns for a recalled message, which has no texts. */
 const ofRecalled: typeof ofMessage = {
