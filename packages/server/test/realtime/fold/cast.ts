@@ -2,6 +2,7 @@
 import {
   addContacts,
   addGroupMembers,
+  featureNames,
   kickGroupMembers,
   type Operation,
   setReadAck,
@@ -51,7 +52,9 @@ export class Watcher implements Disposable {
 
   static async open(server: InProcessServer, session: Session): Promise<Watcher> {
     const client = await GatewayClient.connect(server.url)
-    await client.open({ appId: server.appId, accessToken: session.token }).then(expectCode200)
+    await client
+      .open({ appId: server.appId, accessToken: session.token, features: featureNames })
+      .then(expectCode200)
     return new Watcher(session, client)
   }
 

@@ -173,6 +173,10 @@ export class UserStore {
     if (kind === 'message.stored') this.#store(log, messageOf(data))
     else if (kind === 'message.replaced' || kind === 'message.appended') {
       if (log.messages.has(data.msg_id)) log.messages.set(data.msg_id, messageOf(data))
+    } else if (kind === 'message.updated') {
+      const held = log.messages.get(data.msg_id)
+      const set = Object.entries(data.set).map(([name, value]) => [name, value ?? undefined])
+      if (held) log.messages.set(data.msg_id, messageOf({ ...held, ...Object.fromEntries(set) }))
     } else if (kind === 'message.recalled') {
       log.messages.delete(data.msg_id)
       if (data.seq > log.read_seq && data.sender_id !== this.me) log.unread = 'ask'
