@@ -239,6 +239,7 @@ const cases: readonly Case[] = [
           log: { change: 1, seq: 1, msg_id: anything },
           member_count: 3,
           join_time: anything,
+          history_visible: false,
         },
       ],
       ['group.request_accepted', [w.guest.id], { group_id: w.group, version: 3 }],
