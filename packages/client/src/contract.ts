@@ -1131,7 +1131,7 @@ export interface ClientEvents {
       /** at most 5 of them, the latest last */
       readonly latest: readonly number[]
     }[]
-    /** Who pinned a message, and when. */
+    /** The user who pinned a message, and the time. */
     readonly pinned?: {
       /** the user; 0 = an administrator */
       readonly by: number
@@ -1273,7 +1273,7 @@ export interface ClientEvents {
       /** at most 5 of them, the latest last */
       readonly latest: readonly number[]
     }[]
-    /** Who pinned a message, and when. */
+    /** The user who pinned a message, and the time. */
     readonly pinned?: {
       /** the user; 0 = an administrator */
       readonly by: number
@@ -1337,7 +1337,7 @@ export interface ClientEvents {
       /** at most 5 of them, the latest last */
       readonly latest: readonly number[]
     }[]
-    /** Who pinned a message, and when. */
+    /** The user who pinned a message, and the time. */
     readonly pinned?: {
       /** the user; 0 = an administrator */
       readonly by: number

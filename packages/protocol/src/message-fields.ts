@@ -7,7 +7,7 @@ const Reaction = resource('Reaction', 'A reaction to a message, with those who h
   latest: array(int64(), { description: 'at most 5 of them, the latest last' }),
 })
 
-const MessagePin = resource('MessagePin', 'Who pinned a message, and when.', {
+const MessagePin = resource('MessagePin', 'The user who pinned a message, and the time.', {
   by: int64({ description: 'the user; 0 = an administrator' }),
   at: int64({ description: 'when, ms' }),
 })

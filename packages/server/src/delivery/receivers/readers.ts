@@ -28,7 +28,7 @@ interface ConnectedReader {
   readonly broadcastsAfter: number
 }
 
-/** What decides on events of a group beside its members. */
+/** The state of a group that decides on its events, beside its members. */
 type GroupState = Pick<ConnectedGroup, 'isHistoryVisible' | 'memberCount'>
 
 /** The sessions that an event may be written to, and those that get only its number. */

@@ -7,7 +7,7 @@ type AlterationName = keyof typeof alterationKind & string
 
 /**
  * For each kind of alteration the condition that the message `m`, or the recalled message `r`, was
- * altered so. What was done to a recalled message is not known.
+ * altered so. A recalled message does not tell its earlier alterations.
  */
 const wasAltered: Readonly<Record<AlterationName, string>> = {
   edited: 'r.msg_id is not null or coalesce(m.edited_at, 0) > 0',

@@ -1,9 +1,18 @@
 import { join } from 'node:path'
 import { type Backend, memoryDisk, TempFolder } from '@hermod/testkit'
 import { Database, type DatabaseChecks } from '../../../dist/db/database.js'
+import type { SqlDialect } from '../../../dist/db/dialect/dialect.js'
 import { postgresDialect } from '../../../dist/db/dialect/postgres.js'
 import { sqliteDialect } from '../../../dist/db/dialect/sqlite.js'
 import { migrate } from '../../../dist/db/migrations/migrate.js'
+import type { DataPlace } from './sql.js'
+
+/** Opens the database of a server that may run meanwhile. */
+export function openDialect({ dataDir, databaseUrl }: DataPlace): SqlDialect {
+  return databaseUrl === undefined
+    ? sqliteDialect(join(dataDir, 'hermod.db'))
+    : postgresDialect({ url: databaseUrl, poolSize: 4, onError: () => {} })
+}
 
 /** A database with the schema of the service and no server. */
 export class DatabasePlace implements AsyncDisposable {

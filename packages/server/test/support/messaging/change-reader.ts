@@ -1,10 +1,7 @@
 /** The change log of conversations, read beside the server from the same database. */
-import { join } from 'node:path'
 import { MemoryBus } from '../../../dist/bus/memory-bus.js'
 import { createCaches } from '../../../dist/context/caches.js'
 import { Database } from '../../../dist/db/database.js'
-import { postgresDialect } from '../../../dist/db/dialect/postgres.js'
-import { sqliteDialect } from '../../../dist/db/dialect/sqlite.js'
 import { MemberStore } from '../../../dist/domain/groups/membership/member-store.js'
 import { ConversationFinder } from '../../../dist/domain/messaging/conversations/conversation-finder.js'
 import { PeerKinds } from '../../../dist/domain/messaging/conversations/peer-kinds.js'
@@ -21,6 +18,7 @@ import { PageReads } from '../../../dist/domain/messaging/reading/page-reads.js'
 import type { DeliveredEvent } from '../../../dist/outbox/consumer.js'
 import { OutboxStore } from '../../../dist/outbox/outbox-store.js'
 import { eventsOfRow } from '../../../dist/outbox/rows/row-events.js'
+import { openDialect } from '../database/database-place.js'
 import type { DataPlace } from '../database/sql.js'
 
 export type { ChangesOfLog }
@@ -48,11 +46,8 @@ export class ChangeReader implements AsyncDisposable {
   #eventsFrom = 0
   readonly #finder: ConversationFinder
 
-  constructor({ dataDir, databaseUrl }: DataPlace) {
-    const dialect =
-      databaseUrl === undefined
-        ? sqliteDialect(join(dataDir, 'hermod.db'))
-        : postgresDialect({ url: databaseUrl, poolSize: 4, onError: () => {} })
+  constructor(place: DataPlace) {
+    const dialect = openDialect(place)
     const readNow: typeof dialect.readNow = (sql, parameters) => {
       this.statements.push({ sql, parameters })
       return dialect.readNow(sql, parameters)

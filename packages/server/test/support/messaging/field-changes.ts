@@ -2,13 +2,10 @@
  * Changes of fields of messages, made beside a server as operations on reactions and pinned messages
  * make them. The server finds them when it looks at its outbox again.
  */
-import { join } from 'node:path'
 import { MemoryBus } from '../../../dist/bus/memory-bus.js'
 import { createCaches } from '../../../dist/context/caches.js'
 import { createStores } from '../../../dist/context/stores.js'
 import { Database } from '../../../dist/db/database.js'
-import { postgresDialect } from '../../../dist/db/dialect/postgres.js'
-import { sqliteDialect } from '../../../dist/db/dialect/sqlite.js'
 import { ChangeStore } from '../../../dist/domain/messaging/log/change-store.js'
 import {
   type Conversation,
@@ -20,6 +17,7 @@ import {
   MessageAlterations,
 } from '../../../dist/domain/messaging/operations/message-alterations.js'
 import { Outbox } from '../../../dist/outbox/outbox.js'
+import { openDialect } from '../database/database-place.js'
 import type { DataPlace } from '../database/sql.js'
 
 /** A change of fields of a message by its ID. */
@@ -28,12 +26,8 @@ export type NamedChange = Omit<FieldChange, 'message'> & { readonly messageId: n
 export class FieldChanges implements AsyncDisposable {
   readonly #database: Database
 
-  constructor({ dataDir, databaseUrl }: DataPlace) {
-    this.#database = new Database(
-      databaseUrl === undefined
-        ? sqliteDialect(join(dataDir, 'hermod.db'))
-        : postgresDialect({ url: databaseUrl, poolSize: 4, onError: () => {} }),
-    )
+  constructor(place: DataPlace) {
+    this.#database = new Database(openDialect(place))
   }
 
   /** Changes messages of two users. */

@@ -1,12 +1,9 @@
 /** The maintenance of the history beside a server, with a clock of the test's choice. */
-import { join } from 'node:path'
 import type { Api } from '@hermod/testkit'
 import { MemoryBus } from '../../../dist/bus/memory-bus.js'
 import { createCaches } from '../../../dist/context/caches.js'
 import { createStores } from '../../../dist/context/stores.js'
 import { Database } from '../../../dist/db/database.js'
-import { postgresDialect } from '../../../dist/db/dialect/postgres.js'
-import { sqliteDialect } from '../../../dist/db/dialect/sqlite.js'
 import { ChangeStore } from '../../../dist/domain/messaging/log/change-store.js'
 import { ReceiptRequestStore } from '../../../dist/domain/messaging/positions/receipt-request-store.js'
 import {
@@ -16,6 +13,7 @@ import {
 } from '../../../dist/domain/messaging/retention/history-retention.js'
 import { RetentionWalkStore } from '../../../dist/domain/messaging/retention/retention-walk-store.js'
 import { Outbox } from '../../../dist/outbox/outbox.js'
+import { openDialect } from '../database/database-place.js'
 import type { DataPlace } from '../database/sql.js'
 
 const dayMs = 86_400_000
@@ -29,12 +27,8 @@ export interface RetentionRun {
 export class Retention implements AsyncDisposable {
   readonly #database: Database
 
-  constructor({ dataDir, databaseUrl }: DataPlace) {
-    this.#database = new Database(
-      databaseUrl === undefined
-        ? sqliteDialect(join(dataDir, 'hermod.db'))
-        : postgresDialect({ url: databaseUrl, poolSize: 4, onError: () => {} }),
-    )
+  constructor(place: DataPlace) {
+    this.#database = new Database(openDialect(place))
   }
 
   /**

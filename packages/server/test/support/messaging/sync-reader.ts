@@ -1,10 +1,7 @@
 /** Sync beside the server on the same database, with the statements that it takes. */
-import { join } from 'node:path'
 import { MemoryBus } from '../../../dist/bus/memory-bus.js'
 import { createCaches } from '../../../dist/context/caches.js'
 import { Database } from '../../../dist/db/database.js'
-import { postgresDialect } from '../../../dist/db/dialect/postgres.js'
-import { sqliteDialect } from '../../../dist/db/dialect/sqlite.js'
 import { MemberStore } from '../../../dist/domain/groups/membership/member-store.js'
 import { BroadcastSenders } from '../../../dist/domain/messaging/conversations/broadcast-senders.js'
 import { ConversationListStore } from '../../../dist/domain/messaging/readers/conversation-list-store.js'
@@ -25,6 +22,7 @@ import {
 import { SyncStore } from '../../../dist/domain/messaging/sync/sync-store.js'
 import { SyncWalk } from '../../../dist/domain/messaging/sync/sync-walk.js'
 import { OutboxStore } from '../../../dist/outbox/outbox-store.js'
+import { openDialect } from '../database/database-place.js'
 import type { DataPlace } from '../database/sql.js'
 
 export class SyncReader implements AsyncDisposable {
@@ -33,11 +31,8 @@ export class SyncReader implements AsyncDisposable {
   #statements = 0
   #rows = 0
 
-  constructor({ dataDir, databaseUrl }: DataPlace) {
-    const dialect =
-      databaseUrl === undefined
-        ? sqliteDialect(join(dataDir, 'hermod.db'))
-        : postgresDialect({ url: databaseUrl, poolSize: 4, onError: () => {} })
+  constructor(place: DataPlace) {
+    const dialect = openDialect(place)
     const readNow: typeof dialect.readNow = (sql, parameters) => {
       this.#statements++
       return dialect.readNow(sql, parameters)

@@ -10,7 +10,10 @@ const send =
   'select pg_notify($1, text) from unnest($2::text[]) with ordinality as texts(text, place) order by place'
 /** The SQLSTATE with which PostgreSQL refuses a notification while their queue is full. */
 const queueIsFull = '54000'
-/** Drops what all listeners have read. PostgreSQL does that with new notifications, which a full queue refuses. */
+/**
+ * Drops the notifications that all listeners have read. PostgreSQL does that with new ones, which a
+ * full queue refuses.
+ */
 const emptyQueue = 'select pg_notification_queue_usage()'
 
 /** A connection that notifies all others of its schema, itself included. */
