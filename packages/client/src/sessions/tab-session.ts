@@ -200,9 +200,9 @@ export class TabSession implements ClientSession {
       this.#tabs = openTabs(this.#name)
       this.#tabs.listen((value) => this.#receive(value))
       this.#tabs.watch((change) => this.#tabChanged(change))
+      this.#state.reload(stored)
       await this.#guidOf(store)
       if (this.#isClosed) return
-      this.#state.reload(stored)
     } catch (error) {
       this.#storeFailed(error, this.#store)
       return
