@@ -79,6 +79,8 @@ async function bundlePage() {
     input: { chat: join(example, 'dist/main.js') },
     platform: 'browser',
     logLevel: 'warn',
+    // The 'use client' of the client has no meaning in a bundle.
+    onLog: (level, log, next) => log.code === 'MODULE_LEVEL_DIRECTIVE' || next(level, log),
     transform: { define: { 'process.env.NODE_ENV': '"production"' } },
     output: { dir: page, cleanDir: true, entryFileNames: '[name].js', minify: true },
   })

@@ -29,7 +29,8 @@ function undocumented(source: string): string[] {
   const lines = source.split('\n')
   return lines.flatMap((line, index) => {
     const name = declaration.exec(line)?.[1]
-    return name === undefined || lines[index - 1]?.endsWith('*/') ? [] : [name]
+    const above = lines.slice(0, index).findLast((each) => !each.startsWith('// biome-ignore'))
+    return name === undefined || above?.endsWith('*/') ? [] : [name]
   })
 }
 

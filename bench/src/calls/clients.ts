@@ -47,7 +47,7 @@ async function openAll({ url, appId, tokens, groupId }: ClientsOrder): Promise<C
       clients.push(client)
       client.conversations.subscribe(() => {})
       client.contacts.list.subscribe(() => {})
-      if (groupId !== undefined) client.groups.group(groupId).info.subscribe(() => {})
+      if (groupId !== undefined) client.group(groupId).info.subscribe(() => {})
       // A client that does not come through tries again by itself.
       client.connect().catch(() => {})
       await until(client.connection, ({ state }) => state === 'online')
@@ -61,7 +61,7 @@ async function openAll({ url, appId, tokens, groupId }: ClientsOrder): Promise<C
 async function sendToEach(client: Client, userIds: readonly number[]): Promise<number[]> {
   const times: number[] = []
   for (const userId of userIds) {
-    const conversation = client.conversation(userId, 'direct')
+    const conversation = client.direct(userId)
     const start = performance.now()
     const key = await conversation.send('hello')
     await until(

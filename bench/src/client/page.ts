@@ -73,7 +73,7 @@ async function showScreen(options: PageOptions): Promise<number> {
   )
   const [newest] = list
   if (!newest) throw new Error('no conversation')
-  const { messages } = shown.conversation(newest.id, newest.kind)
+  const { messages } = shown.conversation(newest)
   await until(messages, (loaded) => loaded.messages.length > 0)
   const texts = messages.getSnapshot().messages.map(({ text }) => item(text))
   element('messages').replaceChildren(...texts)

@@ -18,7 +18,7 @@ async function chat({ url, appId, name, userId, others: [other] }) {
   main.hidden = false
   element('h1').textContent = `${name} and ${other.name}`
   const client = createClient({ url, appId, userId, token })
-  const conversation = client.conversation(other.userId)
+  const conversation = client.direct(other.userId)
   const show = () => {
     const { messages } = conversation.messages.getSnapshot()
     const lines = messages.map(({ isOwn, text }) => `${isOwn ? name : other.name}: ${text}`)

@@ -1,24 +1,36 @@
-import type { Client, ClientOptions, Conversation, View } from './api.js'
+import type {
+  Client,
+  ClientOptions,
+  Conversation,
+  ConversationRef,
+  Group,
+  Message,
+  View,
+} from './api.js'
 import type { ClientPorts } from './ports/client-ports.js'
 import type { ClientSession } from './sessions/session.js'
 import { openSession } from './sessions/open-session.js'
-import type { Clock } from './ports/clock.js'
-import type { CallAnswer, ClientEvents, UserProfile } from './protocol-types.js'
+import type { CallAnswer } from './protocol-types.js'
 import { checkFunction, checkId, checkOneOf, checkText, refuse } from './surface/arguments.js'
 import { createCaller } from './surface/caller.js'
 import { connected } from './surface/connect.js'
 import { createContacts } from './surface/contacts.js'
 import { createConversation } from './surface/conversation.js'
 import { fileUrl } from './surface/file-url.js'
+import { createGroup } from './surface/group.js'
 import { createGroups } from './surface/groups.js'
+import { followNewMessages } from './surface/new-messages.js'
 import { checkOptions } from './surface/options.js'
+import { createOwnUser } from './surface/own-user.js'
+import { createUploader } from './surface/uploader.js'
 import { createConversationList } from './views/conversation-list.js'
 import { createConversationParts } from './views/conversation-parts.js'
 import { createHub } from './views/hub.js'
 import { createInterests } from './views/interests.js'
 import { createSummaries } from './views/summaries.js'
-import { createUsers, cachedValueOf } from './views/users.js'
+import { createUsers } from './views/users.js'
 import { deriveView } from './views/view.js'
+import { fromWire } from './wire/from-wire.js'
 
 /** Time that a logout waits for the server, milliseconds. */
 const logOutLimitMs = 4_000
@@ -29,14 +41,14 @@ const logOutLimitMs = 4_000
  */
 export function createClientWith(options: ClientOptions, ports: ClientPorts): Client {
   checkOptions(options)
-  return createClientOn(openSession(options, ports), options, ports.clock)
+  return createClientOn(openSession(options, ports), options, ports)
 }
 
 /** Makes the public interface on a session. */
 export function createClientOn(
   session: ClientSession,
   options: ClientOptions,
-  clock: Clock,
+  { clock, ...ports }: Pick<ClientPorts, 'clock' | 'upload'>,
 ): Client {
   const { url, appId } = options
   const hub = createHub(session, options)
@@ -45,7 +57,9 @@ export function createClientOn(
   const users = createUsers(hub)
   const summaries = createSummaries(hub, parts, users)
   const call = createCaller(session)
-  const conversations = new Map<number, Conversation>()
+  const upload = createUploader(call, ports.upload, url)
+  const conversations = new Map<string, Conversation>()
+  const groups = new Map<number, Group>()
   const userViews = new Map<number, ReturnType<typeof userView>>()
   const live = () => session.state.live
   const connection = liveView(() => live().connection, { state: 'idle' })
@@ -61,6 +75,21 @@ export function createClientOn(
       derive: (user) => user,
       start: () => interests.add({ rank: 0, reads: () => [`user.${id}`], presence: () => [id] }),
     })
+  }
+  function conversation({ id, kind }: ConversationRef): Conversation {
+    const key = `${kind} ${id}`
+    const sources = { hub, parts, summaries, interests, call, clock }
+    const handle = conversations.get(key) ?? createConversation(sources, { id, kind })
+    conversations.set(key, handle)
+    return handle
+  }
+  function group(id: number): Group {
+    checkId('id', id)
+    const handle =
+      groups.get(id) ??
+      createGroup(hub, { interests, call, upload }, conversation({ id, kind: 'group' }))
+    groups.set(id, handle)
+    return handle
   }
   /** Ends the session of the device; its tokens end with it. */
   const logOutDevice = async () => {
@@ -82,22 +111,20 @@ export function createClientOn(
     hasToken: liveView(() => live().token !== '', false),
     conversations: createConversationList(hub, { parts, summaries, interests }),
     contacts: createContacts(hub, { users, interests, call }),
-    groups: createGroups(hub, { parts, interests, call }),
-    profile: deriveView(hub, {
-      initial: undefined,
-      inputs: () => [cachedValueOf<UserProfile>(session.state, 'profile')],
-      derive: (profile) => profile,
-      start: () => interests.add({ rank: 2, reads: () => ['profile'] }),
-    }),
-    conversation(id, kind) {
-      checkId('id', id, 0)
-      checkOneOf('kind', kind, [undefined, 'direct', 'group'])
-      const known = conversations.get(id)
-      if (known && (kind === undefined || known.kind === kind)) return known
-      const sources = { hub, parts, summaries, interests, call, clock }
-      const conversation = createConversation(sources, id, kind)
-      conversations.set(id, conversation)
-      return conversation
+    groups: createGroups(hub, { interests, call }),
+    ...createOwnUser(hub, { interests, call, upload }),
+    direct(userId) {
+      checkId('userId', userId, 0)
+      return conversation({ id: userId, kind: 'direct' })
+    },
+    group,
+    conversation(ref) {
+      if (typeof ref !== 'object' || ref === null) refuse('ref', 'an object with id and kind')
+      const { id, kind } = ref
+      checkOneOf('ref.kind', kind, ['direct', 'group'])
+      if (kind === 'group') return group(id).conversation
+      checkId('ref.id', id, 0)
+      return conversation({ id, kind })
     },
     user(id) {
       checkId('id', id, 0)
@@ -122,11 +149,22 @@ export function createClientOn(
       if (groupId !== undefined) checkId('options.groupId', groupId)
       return (await call(op, data, callOptions)) as CallAnswer<typeof op>
     },
+    onMessage(listener, { unread = false } = {}) {
+      checkFunction('listener', listener)
+      const take = async (message: Message, ref: ConversationRef) => {
+        try {
+          await listener(message, conversation(ref))
+        } catch (error) {
+          hub.report(error)
+        }
+      }
+      return followNewMessages(hub, { clock, isFromUnread: unread, take })
+    },
     on(kind, listener) {
       checkText('kind', kind)
       checkFunction('listener', listener)
       return session.onEvent((event) => {
-        if (event.kind === kind) listener(event.data as ClientEvents[typeof kind])
+        if (event.kind === kind) listener(fromWire.event(kind, event.data, hub.me))
       })
     },
     fileUrl: (file, { thumbnail } = {}) =>

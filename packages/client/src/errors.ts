@@ -1,5 +1,4 @@
 import type * as protocol from '@hermod/protocol'
-import type { Failure } from './model/failure.js'
 
 /**
  * Names of failures that are the client's own, with their codes below 0. All others are those of
@@ -70,8 +69,30 @@ export type CloseName = (typeof closeNames)[keyof typeof closeNames]
 /** The name of an error of the server. */
 export type ServerErrorName = protocol.ErrorName
 
-/** The name of a failure. A newer server may send others. */
-export type FailureName = ClientErrorName | CloseName | ServerErrorName | (string & {})
+/**
+ * The name of a failure. A newer server may send others, so an app also expects names that it does
+ * not know. `refused`: the server has refused a message or a log-in, and the reason is its code.
+ */
+export type FailureName =
+  | ClientErrorName
+  | CloseName
+  | ServerErrorName
+  | 'refused'
+  | `close_${number}`
+
+/** Why a call, a message or a connection failed. */
+export interface Failure {
+  /** The code of the server; below 0: of the client. */
+  readonly code: number
+  /** In snake case. */
+  readonly name: FailureName
+  /** A sentence for people. */
+  readonly message: string
+  /** True: the same may succeed later. */
+  readonly retry: boolean
+  /** Time to wait before that, milliseconds; absent: not known. */
+  readonly retryAfterMs?: number
+}
 
 /** A failed call of the client: an error of the server, or one of {@link clientErrors}. */
 export class ClientError extends Error implements Failure {

@@ -1,4 +1,7 @@
-/** The types of the contract that the client shows to apps. No code of the protocol is loaded. */
+/**
+ * Types of the contract: those of its operations, for `client.call`, and of its events. No code of the
+ * protocol is loaded.
+ */
 import type * as protocol from '@hermod/protocol'
 
 export type * from './contract.js'

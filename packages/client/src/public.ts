@@ -1,12 +1,12 @@
 /** Everything that the entries for browsers and Node share. */
 export * from './api.js'
-export type { Failure } from './model/failure.js'
 export type { ConnectionState, ConnectionStatus } from './core/live-state.js'
 export {
   ClientError,
   type ClientErrorName,
   type CloseName,
   clientErrors,
+  type Failure,
   type FailureName,
   type ServerErrorName,
 } from './errors.js'

@@ -73,7 +73,7 @@ async function watch({ token, call }: { token: string; call: Call }, keys: reado
       },
       upload: fetchUpload,
       wakeups: { listen: () => () => {} },
-      platform: 0,
+      platform: 'unknown',
     },
   )({
     state: { logs: [], unsent: [], cached: [] },

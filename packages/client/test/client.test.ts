@@ -3,7 +3,7 @@
  * that for browsers.
  */
 import { type ServerProcess, startServer } from '@hermod/testkit'
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
 import {
   type Client,
   type ClientOptions,
@@ -13,6 +13,8 @@ import {
   register,
   type View,
 } from '../src/node.js'
+import { nodePorts } from '../src/node/node-ports.js'
+import { createClientWith, memoryStore } from '../src/ports.js'
 
 const password = 'change-me-soon'
 /** The red dot of docs/guides/files.md. */
@@ -76,7 +78,7 @@ const last = ({ messages }: { readonly messages: readonly Message[] }) => messag
 it('two users write, edit, recall and read; both see the same, with one key for each message', async () => {
   const [a, b] = [await aUser(), await aUser()]
   const [alice, bob] = [await a.connect(), await b.connect()]
-  const [toBob, toAlice] = [alice.conversation(b.id), bob.conversation(a.id)]
+  const [toBob, toAlice] = [alice.direct(b.id), bob.direct(a.id)]
   const key = await toBob.send('Hello')
   const sent = await when(toBob.messages, (list) => last(list)?.status === 'sent')
   expect(sent.messages).toMatchObject([{ key, text: 'Hello', isOwn: true }])
@@ -115,14 +117,14 @@ it('a new client shows the newest messages, and loads older ones to the beginnin
   const [a, b] = [await aUser(), await aUser()]
   const sender = await a.connect()
   const texts = Array.from({ length: 130 }, (_, index) => `message ${index + 1}`)
-  const toBob = sender.conversation(b.id)
+  const toBob = sender.direct(b.id)
   await Promise.all(texts.map((text) => toBob.send(text)))
   await when(
     toBob.messages,
     (list) => last(list)?.text === 'message 130' && last(list)?.status !== 'sending',
   )
   const bob = await b.connect()
-  const conversation = bob.conversation(a.id)
+  const conversation = bob.direct(a.id)
   const first = await when(
     conversation.messages,
     ({ messages, isLoading }) => messages.length > 0 && !isLoading,
@@ -130,7 +132,7 @@ it('a new client shows the newest messages, and loads older ones to the beginnin
   expect(first).toMatchObject({ hasOlder: true })
   expect(last(first)?.text).toBe('message 130')
   for (let pages = 0; conversation.messages.getSnapshot().hasOlder && pages < 10; pages++)
-    await conversation.loadOlder()
+    await conversation.messages.loadOlder()
   expect(conversation.messages.getSnapshot().messages.map(({ text }) => text)).toEqual(texts)
   expect(bob.conversations.getSnapshot().conversations[0]).toMatchObject({ unread: 130 })
 })
@@ -144,45 +146,43 @@ it('contacts: request, answer, alias, presence, typing, block', async () => {
   expect(await alice.contacts.findByName('no-such-user')).toBeUndefined()
   await bob.call('user.settings.update', { user_id: b.id, auth_mode: 1 } as never)
   await alice.contacts.add(b.id, { reason: 'It is me' })
-  await when(bob.contacts.requests, (requests) => requests?.[0]?.user_id === a.id)
+  await when(bob.contacts.requests, (requests) => requests?.[0]?.userId === a.id)
   await bob.contacts.accept(a.id)
   await when(bob.contacts.requests, (requests) => requests?.length === 0)
   await when(alice.contacts.list, (list) => list?.[0]?.id === b.id && list[0].isOnline)
   await alice.contacts.setAlias(b.id, 'Bobby')
   await when(alice.user(b.id), (user) => user?.name === 'Bobby')
 
-  const { summary } = alice.conversation(b.id)
+  const { summary } = alice.direct(b.id)
   summary.subscribe(() => {})
-  bob.conversation(a.id).typing()
+  bob.direct(a.id).typing()
   await when(summary, ({ typing }) => typing.includes(b.id))
 
   await alice.contacts.block(b.id)
   await when(alice.user(b.id), (user) => user?.isBlocked)
-  const key = await bob.conversation(a.id).send('Are you there?')
-  const failed = await when(
-    bob.conversation(a.id).messages,
-    (list) => last(list)?.status === 'failed',
-  )
+  const key = await bob.direct(a.id).send('Are you there?')
+  const failed = await when(bob.direct(a.id).messages, (list) => last(list)?.status === 'failed')
   expect(last(failed)).toMatchObject({ key, failure: { name: 'blocked_by_recipient' } })
-  await bob.conversation(a.id).discard(key)
-  await when(bob.conversation(a.id).messages, ({ messages }) => messages.length === 0)
+  await bob.direct(a.id).discard(key)
+  await when(bob.direct(a.id).messages, ({ messages }) => messages.length === 0)
 })
 
 it('groups: create, write, receipts, rename, mute, pin, leave', async () => {
   const [a, b] = [await aUser(), await aUser()]
   const [alice, bob] = [await a.connect(), await b.connect()]
   const id = await alice.groups.create({ name: 'Team', userIds: [b.id] })
-  await alice.call('group.settings.enable_read_ack', { group_id: id, value: true })
-  await alice.conversation(id).send('Who reads this?', { receipts: [b.id] })
+  const team = alice.group(id)
+  await team.update({ hasReadReceipts: true })
+  await team.conversation.send({ text: 'Who reads this?', receiptsOf: [b.id] })
   const listed = await when(bob.conversations, ({ conversations }) =>
     conversations.some(({ title }) => title === 'Team'),
   )
   expect(listed.conversations).toMatchObject([{ id, kind: 'group', isWritable: true }])
-  const group = bob.conversation(id)
+  const group = bob.group(id).conversation
   expect(group.kind).toBe('group')
-  const asked = await when(alice.conversation(id).messages, (list) => last(list)?.status === 'sent')
+  const asked = await when(team.conversation.messages, (list) => last(list)?.status === 'sent')
   const question = last(asked) as Message
-  await expect(alice.conversation(id).receipts(question)).resolves.toEqual({
+  await expect(team.conversation.receipts(question)).resolves.toEqual({
     read: [],
     unread: [b.id],
   })
@@ -190,20 +190,20 @@ it('groups: create, write, receipts, rename, mute, pin, leave', async () => {
   await group.markRead()
   await when(group.summary, ({ unread }) => unread === 0)
   await group.send('Hi all')
-  await when(alice.conversation(id).messages, (list) => last(list)?.text === 'Hi all')
-  const members = await when(alice.groups.group(id).members, (list) => list?.length === 2)
-  expect(members?.map(({ user_id, role }) => [user_id, role])).toEqual([
-    [a.id, 2],
-    [b.id, 0],
+  await when(team.conversation.messages, (list) => last(list)?.text === 'Hi all')
+  const members = await when(team.members, (list) => list?.length === 2)
+  expect(members?.map(({ userId, role }) => [userId, role])).toEqual([
+    [a.id, 'owner'],
+    [b.id, 'member'],
   ])
-  await alice.groups.group(id).rename('New team')
-  await when(bob.groups.group(id).info, (info) => info?.name === 'New team')
-  await bob.groups.group(id).setMuted(true)
+  await team.update({ name: 'New team' })
+  await when(bob.group(id).info, (info) => info?.name === 'New team')
+  await bob.group(id).setMuteMode('silent')
   await group.pin()
   await when(group.summary, ({ isMuted, isPinned }) => isMuted && isPinned)
-  expect(await alice.groups.group(id).invite([a.id])).toMatchObject([{ userId: a.id }])
-  await bob.groups.group(id).leave()
-  await when(alice.groups.group(id).members, (list) => list?.length === 1)
+  expect(await team.invite([a.id])).toMatchObject([{ id: a.id }])
+  await bob.group(id).leave()
+  await when(team.members, (list) => list?.length === 1)
   await when(bob.conversations, ({ conversations }) =>
     conversations.every((each) => each.id !== id || !each.isWritable),
   )
@@ -213,7 +213,7 @@ it('a picture is uploaded with progress, and its address and thumbnail can be fe
   const [a, b] = [await aUser(), await aUser()]
   const [alice, bob] = [await a.connect(), await b.connect()]
   const file = new Blob([dot], { type: 'image/gif' })
-  const toBob = alice.conversation(b.id)
+  const toBob = alice.direct(b.id)
   const key = await toBob.send({
     text: 'a dot',
     file,
@@ -222,10 +222,10 @@ it('a picture is uploaded with progress, and its address and thumbnail can be fe
   })
   const sent = await when(toBob.messages, (list) => last(list)?.id)
   expect(last(sent)?.key).toBe(key)
-  const received = await when(bob.conversation(a.id).messages, (list) => last(list)?.attachment)
+  const received = await when(bob.direct(a.id).messages, (list) => last(list)?.attachment)
   const { attachment, contentType } = last(received) as Message
   expect([contentType, attachment]).toMatchObject([
-    1,
+    'image',
     { name: 'dot.gif', size: dot.length, width: 1, height: 1 },
   ])
   const response = await fetch(bob.fileUrl(attachment?.url ?? '') ?? '')
@@ -238,18 +238,156 @@ it('deleting a conversation hides it on all devices until the next message', asy
   const [a, b] = [await aUser(), await aUser()]
   const alice = await a.connect()
   const [bob, other] = [await b.connect(), await b.connect()]
-  await alice.conversation(b.id).send('one')
+  await alice.direct(b.id).send('one')
   for (const each of [bob, other])
     await when(each.conversations, ({ conversations }) => conversations.length === 1)
-  await bob.conversation(a.id).delete()
+  await bob.direct(a.id).delete()
   for (const each of [bob, other])
     await when(each.conversations, ({ conversations }) => conversations.length === 0)
-  await alice.conversation(b.id).send('two')
-  const { messages } = await when(
-    other.conversation(a.id).messages,
-    (list) => last(list)?.text === 'two',
-  )
+  await alice.direct(b.id).send('two')
+  const { messages } = await when(other.direct(a.id).messages, (list) => last(list)?.text === 'two')
   expect(messages).toHaveLength(1)
+})
+
+it('groups: requests and invitations are shown to those who answer them', async () => {
+  const [a, b, c] = [await aUser(), await aUser(), await aUser()]
+  const [alice, bob, carol] = [await a.connect(), await b.connect(), await c.connect()]
+  await carol.updateSettings({ asksBeforeGroups: true })
+  await when(carol.settings, (settings) => settings?.asksBeforeGroups)
+  const id = await alice.groups.create({ name: 'Open', type: 'public', userIds: [c.id] })
+  const team = alice.group(id)
+  const invitations = await when(carol.groups.invitations, (list) => list?.length === 1)
+  expect(invitations).toMatchObject([{ groupId: id, inviterId: a.id }])
+  await carol.group(id).acceptInvitation()
+  await when(carol.groups.invitations, (list) => list?.length === 0)
+  await team.update({ joinApproval: 'confirm', description: 'All welcome' })
+  await when(alice.groups.joinRequests, (list) => list?.length === 0)
+  await bob.group(id).join({ reason: 'It is me' })
+  const requests = await when(alice.groups.joinRequests, (list) => list?.length === 1)
+  expect(requests).toMatchObject([{ groupId: id, userId: b.id, reason: 'It is me' }])
+  await team.acceptRequest(b.id)
+  await when(alice.groups.joinRequests, (list) => list?.length === 0)
+  const info = await when(bob.group(id).info, (group) => group?.memberCount === 3)
+  expect(info).toMatchObject({ type: 'public', joinApproval: 'confirm', ownerId: a.id })
+})
+
+it('groups: admins, bans, announcements, shared files, pictures', async () => {
+  const [a, b] = [await aUser(), await aUser()]
+  const [alice, bob] = [await a.connect(), await b.connect()]
+  const id = await alice.groups.create({ name: 'Team', userIds: [b.id] })
+  const team = alice.group(id)
+  const stranger = a.id + 1_000_000
+  expect(await team.addAdmins([b.id, stranger])).toMatchObject([{ id: stranger }])
+  await when(team.members, (list) => list?.some(({ role }) => role === 'admin'))
+  expect(await team.removeAdmins([b.id])).toEqual([])
+  expect(await team.ban([b.id])).toEqual([])
+  await when(team.members, (list) => list?.some((each) => each.bannedUntil === Infinity))
+  expect(await team.unban([b.id])).toEqual([])
+  await team.banAll({ minutes: 5 })
+  await when(bob.group(id).info, (info) => info && info.bannedUntil > Date.now())
+  await team.unbanAll()
+
+  const announced = await team.announce({ title: 'News', text: 'We are two' })
+  expect(await bob.group(id).announcements()).toEqual([announced])
+  expect(announced).toMatchObject({ authorId: a.id, groupId: id, text: 'We are two' })
+  await team.deleteAnnouncement(announced.id)
+  expect(await bob.group(id).announcements()).toEqual([])
+
+  const picture = new Blob([dot], { type: 'image/gif' })
+  const shared = await bob.group(id).shareFile(picture, { name: 'dot.gif' })
+  await team.renameFile(shared.id, 'red.gif')
+  expect(await team.sharedFiles()).toMatchObject([
+    { id: shared.id, name: 'red.gif', size: dot.length, uploaderId: b.id },
+  ])
+  expect((await fetch(alice.fileUrl(shared.url) ?? '')).status).toBe(200)
+  expect(await team.deleteFiles([shared.id, stranger])).toMatchObject([{ id: stranger }])
+
+  await team.setAvatar(picture)
+  await bob.setAvatar(picture)
+  await bob.updateProfile({ nickname: 'Bo' })
+  const [info, user] = await Promise.all([
+    when(bob.group(id).info, (group) => group?.avatar),
+    when(alice.user(b.id), (each) => each?.avatar && each.nickname === 'Bo'),
+  ])
+  for (const avatar of [info?.avatar, user?.avatar])
+    expect((await fetch(alice.fileUrl(avatar ?? '') ?? '')).status).toBe(200)
+  await team.setAvatar(null)
+  await team.setDisplayName('Al')
+  await team.setPushMode('mentions')
+  await when(team.info, (group) => group?.avatar === '' && group.pushMode === 'mentions')
+  await when(team.members, (list) => list?.some(({ displayName }) => displayName === 'Al'))
+  await team.transfer(b.id)
+  await when(team.info, (group) => group?.ownerId === b.id)
+  await expect(team.update({ name: 'Mine' })).rejects.toMatchObject({
+    name: 'group_admin_required',
+  })
+})
+
+it('a client with a store of the app shows what it has stored before it connects, drafts too', async () => {
+  const [a, b] = [await aUser(), await aUser()]
+  const store = memoryStore()
+  const ports = { ...nodePorts, openStore: async () => store }
+  const options = { url: server.url, appId: server.appId, userId: a.id, token: () => a.token }
+  const start = () => {
+    const client = createClientWith(options, ports)
+    clients.push(client)
+    return client
+  }
+  const first = start()
+  await first.connect()
+  await first.direct(b.id).send('kept')
+  await when(first.direct(b.id).messages, (list) => last(list)?.id)
+  await first.direct(b.id).draft.set('Half a')
+  await first.close()
+  const second = start().direct(b.id)
+  await when(second.messages, (list) => last(list)?.text === 'kept')
+  await when(second.draft, (text) => text === 'Half a')
+})
+
+it('onMessage: what comes while the client is away is heard once, after the reconnect', async () => {
+  const [a, b] = [await aUser(), await aUser()]
+  const [alice, bob] = [await a.connect(), await b.connect()]
+  await alice.direct(b.id).send('before')
+  await when(bob.direct(a.id).messages, (list) => last(list)?.text === 'before')
+  const heard: string[] = []
+  bob.onMessage(({ text }, { id, kind }) => heard.push(`${kind} ${id === a.id} ${text}`))
+  await alice.direct(b.id).send('live')
+  await vi.waitFor(() => expect(heard).toHaveLength(1))
+  bob.disconnect()
+  await when(bob.connection, ({ state }) => state === 'idle')
+  const missed = Array.from({ length: 130 }, (_, index) => `missed ${index}`)
+  for (const text of missed) await alice.direct(b.id).send(text)
+  await when(alice.direct(b.id).messages, (list) => last(list)?.status === 'sent')
+  const group = await alice.groups.create({ name: 'New', userIds: [b.id] })
+  await alice.group(group).conversation.send('in the group')
+  await when(alice.group(group).conversation.messages, (list) => last(list)?.id)
+  await bob.connect()
+  await vi.waitFor(() => expect(heard).toHaveLength(132), 10_000)
+  expect(heard.filter((each) => each.startsWith('direct'))).toEqual(
+    ['live', ...missed].map((text) => `direct true ${text}`),
+  )
+  expect(heard).toContain('group false in the group')
+})
+
+it('messages: around an old one, whose ID alone is known', async () => {
+  const [a, b] = [await aUser(), await aUser()]
+  const [alice, bob] = [await a.connect(), await b.connect()]
+  for (let index = 1; index <= 130; index++) await alice.direct(b.id).send(`number ${index}`)
+  await when(alice.direct(b.id).messages, (list) => last(list)?.status === 'sent')
+  const query = `opposite_id=${b.id}&msg_id_start=0&limit=100`
+  const headers = { app_id: server.appId, 'access-token': a.token }
+  const page = await fetch(`${server.url}/message/conversation?${query}`, { headers })
+  const { data } = await page.json()
+  const { messages } = bob.direct(a.id)
+  messages.subscribe(() => {})
+  const oldest = data.messages.at(-1)
+  await messages.loadAround(oldest.msg_id, { limit: 10 })
+  const shown = messages.getSnapshot()
+  expect(shown.messages.map(({ text }) => text)).toContain(oldest.content)
+  expect(shown).toMatchObject({ hasOlder: true, hasNewer: true })
+  expect(shown.messages).toHaveLength(10)
+  await messages.loadLatest()
+  expect(last(messages.getSnapshot())?.text).toBe('number 130')
 })
 
 it('an Admin token acts for a user, and for others in single calls', async () => {
@@ -257,8 +395,8 @@ it('an Admin token acts for a user, and for others in single calls', async () =>
   const { adminToken } = server
   const bot = await a.connect({ token: () => adminToken, userId: a.id })
   const bob = await b.connect()
-  await bot.conversation(b.id).send('I am a bot')
-  await when(bob.conversation(a.id).messages, (list) => last(list)?.text === 'I am a bot')
+  await bot.direct(b.id).send('I am a bot')
+  await when(bob.direct(a.id).messages, (list) => last(list)?.text === 'I am a bot')
   const answer = await bot.call('user.profile.get', {}, { userId: b.id })
   expect(answer.data.username).toBe(b.username)
 })

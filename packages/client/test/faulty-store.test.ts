@@ -29,7 +29,7 @@ describe('a client with a store that fails', () => {
       { ...nodePorts, openStore: async () => store },
     )
     try {
-      const conversation = client.conversation(bob.id)
+      const conversation = client.direct(bob.id)
       const { messages } = conversation
       messages.subscribe(() => {})
       const sent = conversation.send('one')

@@ -83,7 +83,7 @@ it('with 500 conversations no call waits for the limits, at the start, at a relo
     const { length: subscribed } = subscriptions()
 
     for (const [index, peer] of peers.slice(0, 50).entries()) {
-      const conversation = client.conversation(peer)
+      const conversation = client.direct(peer)
       const text = `${start} ${index}`
       if (index % 2 === 0) await conversation.send(text)
       else {

@@ -1,6 +1,6 @@
 import { type ServerProcess, startServer, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Client, Message, View } from '../src/api.js'
+import type { Client, Conversation, Message, View } from '../src/api.js'
 import { createClient } from '../src/node.js'
 
 /** Waits for a state of a view, which stays subscribed until then. */
@@ -41,8 +41,8 @@ describe('messages that are sent to a real server', () => {
   }
 
   /** Waits until a conversation shows one message that the server has, and returns it. */
-  async function untilSent(client: Client, id: number, text: string): Promise<Message> {
-    const { messages } = await until(client.conversation(id).messages, ({ messages }) =>
+  async function untilSent(conversation: Conversation, text: string): Promise<Message> {
+    const { messages } = await until(conversation.messages, ({ messages }) =>
       messages.some((each) => each.text === text && each.id > 0 && each.status !== 'unknown'),
     )
     const found = messages.filter((each) => each.text === text)
@@ -54,10 +54,10 @@ describe('messages that are sent to a real server', () => {
     const [alice, bob] = [await newUser(), await newUser()]
     const file = new Blob(['five!'], { type: 'text/plain' })
     const draft = { text: 'a file', file, fileName: 'five.txt', attachment: { note: 'mine' } }
-    const key = await alice.client.conversation(bob.id).send(draft)
-    const sent = await untilSent(alice.client, bob.id, 'a file')
+    const key = await alice.client.direct(bob.id).send(draft)
+    const sent = await untilSent(alice.client.direct(bob.id), 'a file')
     expect(sent.key).toBe(key)
-    const { attachment } = await untilSent(bob.client, alice.id, 'a file')
+    const { attachment } = await untilSent(bob.client.direct(alice.id), 'a file')
     expect(attachment).toMatchObject({ name: 'five.txt', size: 5, note: 'mine' })
     const answer = await fetch(bob.client.fileUrl(attachment?.url ?? '') ?? '')
     expect(await answer.text()).toBe('five!')
@@ -66,7 +66,7 @@ describe('messages that are sent to a real server', () => {
   it('fail when the other user has blocked the sender, and are sent again after that', async () => {
     const [alice, bob] = [await newUser(), await newUser()]
     await bob.client.contacts.block(alice.id)
-    const conversation = alice.client.conversation(bob.id)
+    const conversation = alice.client.direct(bob.id)
     const key = await conversation.send('are you there?')
     await conversation.send('hello?')
     const { messages } = await until(conversation.messages, ({ messages }) =>
@@ -78,28 +78,28 @@ describe('messages that are sent to a real server', () => {
     ])
     await bob.client.contacts.unblock(alice.id)
     await conversation.retry(key)
-    await untilSent(alice.client, bob.id, 'are you there?')
+    await untilSent(alice.client.direct(bob.id), 'are you there?')
   })
 
   it('appear once in a group of which no events come', async () => {
     const [alice, bob] = [await newUser(), await newUser()]
     const group = await alice.client.groups.create({ name: 'quiet', userIds: [bob.id] })
-    const conversation = alice.client.conversation(group, 'group')
+    const conversation = alice.client.group(group).conversation
     await until(conversation.summary, ({ title }) => title === 'quiet')
     await alice.client.call('group.msg.mute_mode', { group_id: group, msg_mute_mode: 2 })
     await until(conversation.summary, ({ isMuted }) => isMuted)
     const key = await conversation.send('one')
     await conversation.send('two')
-    await untilSent(alice.client, group, 'two')
-    expect((await untilSent(alice.client, group, 'one')).key).toBe(key)
-    await untilSent(bob.client, group, 'one')
+    await untilSent(conversation, 'two')
+    expect((await untilSent(conversation, 'one')).key).toBe(key)
+    await untilSent(bob.client.group(group).conversation, 'one')
   })
 
   it('are delivered once the other device has stored them; typing and presence are shown', async () => {
     const [alice, bob] = [await newUser(), await newUser('device of bob')]
     await alice.client.contacts.add(bob.id)
-    const ofAlice = alice.client.conversation(bob.id)
-    const ofBob = bob.client.conversation(alice.id)
+    const ofAlice = alice.client.direct(bob.id)
+    const ofBob = bob.client.direct(alice.id)
     await ofAlice.send('hello')
     await until(ofAlice.messages, ({ messages }) => messages[0]?.status === 'delivered')
     await until(ofAlice.summary, ({ isOnline }) => isOnline)
@@ -107,6 +107,6 @@ describe('messages that are sent to a real server', () => {
     await until(ofAlice.summary, ({ typing }) => typing.includes(bob.id))
     await ofBob.send('hi')
     await until(ofAlice.summary, ({ typing }) => typing.length === 0)
-    await untilSent(alice.client, bob.id, 'hi')
+    await untilSent(alice.client.direct(bob.id), 'hi')
   })
 })

@@ -63,20 +63,20 @@ describe('clients in Node and a real server', () => {
     const isEqual = ({ messages }: { messages: readonly Message[] }) =>
       JSON.stringify(texts(messages)) === JSON.stringify(expected) &&
       messages.every(({ id }) => id > 0)
-    await until(alice.client.conversation(bob.id).messages, isEqual)
-    await until(bob.client.conversation(alice.id).messages, isEqual)
+    await until(alice.client.direct(bob.id).messages, isEqual)
+    await until(bob.client.direct(alice.id).messages, isEqual)
   }
 
   it('send and receive', async () => {
     const users = await twoContacts()
     const { alice, bob } = users
     expect(alice.client.userId).toBe(alice.id)
-    await alice.client.conversation(bob.id).send('hello')
+    await alice.client.direct(bob.id).send('hello')
     await untilBothSee(users, ['hello'])
-    await bob.client.conversation(alice.id).send('hi')
+    await bob.client.direct(alice.id).send('hi')
     await untilBothSee(users, ['hello', 'hi'])
-    await bob.client.conversation(alice.id).markRead()
-    await until(alice.client.conversation(bob.id).messages, ({ messages }) =>
+    await bob.client.direct(alice.id).markRead()
+    await until(alice.client.direct(bob.id).messages, ({ messages }) =>
       messages.some(({ status, text }) => status === 'read' && text === 'hello'),
     )
   })
@@ -84,16 +84,16 @@ describe('clients in Node and a real server', () => {
   it('come back after kill -9 of the server, and send what was written meanwhile', async () => {
     const users = await twoContacts()
     const { alice, bob } = users
-    await alice.client.conversation(bob.id).send('before')
+    await alice.client.direct(bob.id).send('before')
     await untilBothSee(users, ['before'])
     await server.kill9()
     await until(alice.client.connection, ({ state }) => state === 'offline')
-    await alice.client.conversation(bob.id).send('while it is down')
+    await alice.client.direct(bob.id).send('while it is down')
     server = await server.startAgain()
     // Each would come back by itself; a call of connect does not wait for that.
     await Promise.all([alice.client.connect(), bob.client.connect()])
     await untilBothSee(users, ['before', 'while it is down'])
-    await bob.client.conversation(alice.id).send('after')
+    await bob.client.direct(alice.id).send('after')
     await untilBothSee(users, ['before', 'while it is down', 'after'])
   })
 
@@ -176,12 +176,12 @@ describe('clients in Node and a real server', () => {
     await client.connect()
     expect(client.userId).toBe(bot.id)
     await client.contacts.add(user.id)
-    await client.conversation(user.id).send('from the bot')
-    await until(user.client.conversation(bot.id).messages, ({ messages }) =>
+    await client.direct(user.id).send('from the bot')
+    await until(user.client.direct(bot.id).messages, ({ messages }) =>
       texts(messages).includes('from the bot'),
     )
-    await user.client.conversation(bot.id).send('to the bot')
-    await until(client.conversation(user.id).messages, ({ messages }) =>
+    await user.client.direct(bot.id).send('to the bot')
+    await until(client.direct(user.id).messages, ({ messages }) =>
       texts(messages).includes('to the bot'),
     )
   })
@@ -214,18 +214,18 @@ describe('clients in Node and a real server', () => {
     const client = newClient(() => bob.token, { url: proxy.url })
     await client.connect()
     const sent = Array.from({ length: 20 }, (_, i) => `number ${i}`).concat('the end')
-    for (const text of sent) await alice.client.conversation(bob.id).send(text)
+    for (const text of sent) await alice.client.direct(bob.id).send(text)
     await until(
-      client.conversation(alice.id).messages,
+      client.direct(alice.id).messages,
       ({ messages }) => JSON.stringify(texts(messages)) === JSON.stringify(sent),
     )
-    expect(client.conversation(alice.id).summary.getSnapshot().unread).toBe(sent.length)
+    expect(client.direct(alice.id).summary.getSnapshot().unread).toBe(sent.length)
   })
 
   it('name what an older server cannot do, and do everything else', async () => {
     const { alice, bob } = await twoContacts()
-    for (let i = 0; i < 15; i++) await alice.client.conversation(bob.id).send(`number ${i}`)
-    await until(alice.client.conversation(bob.id).messages, ({ messages }) =>
+    for (let i = 0; i < 15; i++) await alice.client.direct(bob.id).send(`number ${i}`)
+    await until(alice.client.direct(bob.id).messages, ({ messages }) =>
       messages.slice(-1).some(({ status, text }) => status === 'sent' && text === 'number 14'),
     )
     await using proxy = await FaultyProxy.start(
@@ -235,8 +235,8 @@ describe('clients in Node and a real server', () => {
     )
     const client = newClient(() => bob.token, { url: proxy.url })
     await client.connect()
-    const conversation = client.conversation(alice.id)
-    await expect(conversation.loadOlder({ limit: 100 })).rejects.toMatchObject({
+    const conversation = client.direct(alice.id)
+    await expect(conversation.messages.loadOlder({ limit: 100 })).rejects.toMatchObject({
       name: 'operation_unknown',
       retry: false,
     })

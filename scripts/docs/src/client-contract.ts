@@ -1,5 +1,9 @@
-/** The types of the contract that apps see, as TypeScript with doc comments. Pure, as the pages. */
+/**
+ * The types of events as apps see them, as TypeScript with doc comments: public names, and words in
+ * place of numbers. Pure, as the pages.
+ */
 import { deviceEventKinds, deviceEventSchemas } from '@hermod/protocol/gateway'
+import { publicName } from '../../../packages/client/dist/wire/names.js'
 
 const columns = 100
 
@@ -14,11 +18,16 @@ interface Schema {
   readonly anyOf?: readonly Schema[]
 }
 
-/** Returns the source of the types of resources, by name, and of the payloads of all events. */
-export function renderClientContract(resources: Readonly<Record<string, Schema>>): string {
-  const records = Object.entries(resources).map(
-    ([name, schema]) => `${comment(schema)}export interface ${name} ${objectOf(schema, '')}`,
-  )
+/** Public types of members, by the name on the wire. */
+const publicTypes: Readonly<Record<string, string>> = {
+  conversation: 'ConversationRef',
+  role: 'MemberRole',
+  msg_mute_mode: 'MuteMode',
+  msg_push_mode: 'PushMode',
+}
+
+/** Returns the source of the payloads of all events. */
+export function renderClientContract(): string {
   const events: Schema = {
     type: 'object',
     description: 'Payload of each kind of event that devices get.',
@@ -28,18 +37,30 @@ export function renderClientContract(resources: Readonly<Record<string, Schema>>
     required: deviceEventKinds,
   }
   return [
-    '/** Types of the contract for apps. Written by `npm run docs`; do not edit. */',
-    ...records,
+    '/** Types of events for apps. Written by `npm run docs`; do not edit. */\n' +
+      "import type { ConversationRef } from './api/conversation.js'\n" +
+      "import type { MemberRole, MuteMode, PushMode } from './api/groups.js'\n" +
+      "import type { MessageContent } from './api/message.js'",
     `${comment(events)}export interface ClientEvents ${objectOf(events, '')}\n`,
   ].join('\n\n')
 }
 
-function objectOf({ properties = {}, required = [] }: Schema, indent: string): string {
+/** The content of a message, which has a public form of its own. */
+const content = ['content_type', 'content', 'attachment', 'config', 'ext']
+
+function objectOf(schema: Schema, indent: string): string {
+  if (!schema.properties?.content_type) return membersOf(schema, indent)
+  const others = Object.entries(schema.properties).filter(([name]) => !content.includes(name))
+  const members = membersOf({ ...schema, properties: Object.fromEntries(others) }, indent)
+  return `MessageContent & ${members}`
+}
+
+function membersOf({ properties = {}, required = [] }: Schema, indent: string): string {
   const inner = `${indent}  `
   const members = Object.entries(properties).map(([name, schema]) => {
-    const key = /^\w+$/.test(name) ? name : `'${name}'`
+    const key = /^\w+$/.test(name) ? publicName(name) : `'${name}'`
     const mark = required.includes(name) ? '' : '?'
-    const type = typeOf(schema, inner)
+    const type = publicTypes[name] ?? typeOf(schema, inner)
     const space = type.startsWith('\n') ? '' : ' '
     return `${comment(schema, inner)}${inner}readonly ${key}${mark}:${space}${type}\n`
   })
@@ -74,10 +95,18 @@ function arrayOf(item: string): string {
   return `readonly ${/ \| /.test(item) && !item.startsWith('{') ? `(${item})` : item}[]`
 }
 
+/** Takes the meanings of numbers out: the type has their words. */
+function withoutNumbers(description: string): string {
+  return description
+    .replace(/\.?: 0 \w+(?:, \d \w+)*$/, '.')
+    .replace('0 = none, -1 = permanent', '0: none, infinite: permanent')
+    .replace(/ as \/user\/settings names them/, '')
+}
+
 /** One line, or wrapped at 100 columns. */
 function comment({ description }: Schema, indent = ''): string {
   if (description === undefined) return ''
-  const text = description.replaceAll('*/', '*\\/')
+  const text = withoutNumbers(description).replaceAll('*/', '*\\/')
   const line = `${indent}/** ${text} */`
   if (line.length <= columns) return `${line}\n`
   const lines = ['']

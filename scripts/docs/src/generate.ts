@@ -7,18 +7,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import {
-  errorCatalogue,
-  GroupMemberInfo,
-  GroupRecord,
-  GroupSummary,
-  type Operation,
-  openSession,
-  operations,
-  RosterApplication,
-  RosterEntry,
-  UserProfile,
-} from '@hermod/protocol'
+import { errorCatalogue, type Operation, openSession, operations } from '@hermod/protocol'
 import { asyncApiDocument } from '@hermod/protocol/asyncapi'
 import { openApiDocument } from '@hermod/protocol/openapi'
 import { configReference } from '@hermod/server/dist/config/reference.js'
@@ -54,14 +43,7 @@ const pages: Readonly<Record<string, string>> = {
   'scopes.md': renderScopes([...operations, openSession as Operation]),
   'client.md': renderClient(clientEntries()),
   'configuration.md': configReference(),
-  '../../packages/client/src/contract.ts': renderClientContract({
-    GroupRecord,
-    GroupSummary,
-    GroupMemberInfo,
-    RosterApplication,
-    RosterEntry,
-    UserProfile,
-  }),
+  '../../packages/client/src/contract.ts': renderClientContract(),
   '../guides/push.md': withPushChannels(current(join(root, 'docs/guides/push.md')) ?? ''),
 }
 

@@ -1,7 +1,7 @@
 import { useConversations } from '@hermod/client/react'
 import { useState } from 'react'
 import { NewGroup } from '../people/new-group.js'
-import type { ConversationRef } from './conversation-ref.js'
+import type { ConversationRef } from '@hermod/client'
 import { moveFocus } from '../ui/move-focus.js'
 import { ConversationItem } from './conversation-item.js'
 

@@ -17,13 +17,21 @@ interface ComposerProps {
 /** The field for a message. Enter sends, Shift+Enter makes a line, Escape ends an edit. */
 export function Composer({ conversation, edited, lastOwn, onEdit, onSent }: ComposerProps) {
   const attempt = useAttempt()
-  const [text, setText] = useState(edited?.text ?? '')
+  const [text, setText] = useState(edited?.text ?? conversation.draft.getSnapshot())
   const field = useRef<HTMLTextAreaElement>(null)
   useEffect(() => field.current?.focus(), [])
+
+  function write(next: string) {
+    setText(next)
+    if (edited !== undefined) return
+    conversation.typing(next !== '')
+    attempt(conversation.draft.set(next))
+  }
 
   function submit() {
     const said = text.trim()
     if (said === '') return
+    if (edited === undefined) attempt(conversation.draft.set(''))
     setText('')
     onEdit(undefined)
     attempt(
@@ -63,10 +71,7 @@ export function Composer({ conversation, edited, lastOwn, onEdit, onSent }: Comp
         aria-label={edited === undefined ? 'Message' : 'Changed message'}
         placeholder="Message"
         onKeyDown={onKeyDown}
-        onChange={({ target }) => {
-          setText(target.value)
-          if (edited === undefined) conversation.typing()
-        }}
+        onChange={({ target }) => write(target.value)}
       />
       <IconButton
         icon="send"

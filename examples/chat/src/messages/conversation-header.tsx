@@ -14,7 +14,7 @@ interface ConversationHeaderProps {
 /** The name of the conversation, who is there, and what can be done with all of it. */
 export function ConversationHeader({ summary, onClose }: ConversationHeaderProps) {
   const { id, kind, title, avatar, isOnline, isPinned } = summary
-  const conversation = useClient().conversation(id, kind)
+  const conversation = useClient().conversation(summary)
   const attempt = useAttempt()
   return (
     <header className="conversation-header">

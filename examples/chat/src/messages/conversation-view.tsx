@@ -1,7 +1,6 @@
-import type { Message } from '@hermod/client'
-import { useClient, useMessages, useView } from '@hermod/client/react'
+import type { ConversationRef, Message } from '@hermod/client'
+import { useClient, useMessages, useSummary } from '@hermod/client/react'
 import { type KeyboardEvent, useRef, useState } from 'react'
-import type { ConversationRef } from '../conversations/conversation-ref.js'
 import { Composer } from './composer.js'
 import { ConversationHeader } from './conversation-header.js'
 import { MessageList } from './message-list.js'
@@ -14,8 +13,8 @@ interface ConversationViewProps {
 
 /** An open conversation: its header, its messages, and the field for a new one. Escape closes it. */
 export function ConversationView({ conversation: { id, kind }, onClose }: ConversationViewProps) {
-  const conversation = useClient().conversation(id, kind)
-  const summary = useView(conversation.summary)
+  const conversation = useClient().conversation({ id, kind })
+  const summary = useSummary(conversation)
   const list = useMessages(conversation)
   const [edited, setEdited] = useState<Message>()
   const scroller = useRef<HTMLDivElement>(null)
@@ -47,7 +46,7 @@ export function ConversationView({ conversation: { id, kind }, onClose }: Conver
           conversation={conversation}
           edited={edited}
           lastOwn={list.messages.findLast(
-            ({ isOwn, id, contentType }) => isOwn && id > 0 && contentType === 0,
+            ({ isOwn, id, contentType }) => isOwn && id > 0 && contentType === 'text',
           )}
           onEdit={setEdited}
           onSent={() => scroller.current?.scrollTo({ top: 0 })}

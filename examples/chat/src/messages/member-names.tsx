@@ -1,12 +1,12 @@
-import { useClient, useUser, useView } from '@hermod/client/react'
+import { useClient, useMembers, useUser } from '@hermod/client/react'
 
 /** The names of the members of a group. */
 export function MemberNames({ groupId }: { readonly groupId: number }) {
-  const members = useView(useClient().groups.group(groupId).members) ?? []
-  return members.map(({ user_id }, index) => (
-    <span key={user_id}>
+  const members = useMembers(groupId) ?? []
+  return members.map(({ userId }, index) => (
+    <span key={userId}>
       {index > 0 && ', '}
-      <Name userId={user_id} />
+      <Name userId={userId} />
     </span>
   ))
 }

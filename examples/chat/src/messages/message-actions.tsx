@@ -44,7 +44,7 @@ export function MessageActions({ conversation, message, ...props }: MessageActio
   if (id === 0) return null
   return (
     <div className="message-actions">
-      {contentType === 0 && (
+      {contentType === 'text' && (
         <IconButton icon="edit" label="Edit" tabIndex={tabIndex} onClick={props.onEdit} />
       )}
       <IconButton

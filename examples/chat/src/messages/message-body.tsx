@@ -9,8 +9,8 @@ export function MessageBody({ message }: { readonly message: Message }) {
   const { contentType, attachment, text } = message
   return (
     <>
-      {contentType === 1 && <Picture message={message} />}
-      {contentType > 1 && attachment !== undefined && <FileLink message={message} />}
+      {contentType === 'image' && <Picture message={message} />}
+      {!['text', 'image'].includes(contentType) && attachment && <FileLink message={message} />}
       {text !== '' && <p className="message-text">{text}</p>}
     </>
   )

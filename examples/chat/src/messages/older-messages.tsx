@@ -18,7 +18,7 @@ export function OlderMessages({ conversation, isLoading, hasFailed }: OlderMessa
     const observer = new IntersectionObserver(
       ([entry]) => {
         // The list shows a failure.
-        if (entry?.isIntersecting) conversation.loadOlder().catch(() => {})
+        if (entry?.isIntersecting) conversation.messages.loadOlder().catch(() => {})
       },
       { root: end.closest('.messages'), rootMargin: '200px 0px 0px' },
     )
@@ -33,7 +33,7 @@ export function OlderMessages({ conversation, isLoading, hasFailed }: OlderMessa
         <button
           type="button"
           className="text-button"
-          onClick={() => conversation.loadOlder().catch(() => {})}
+          onClick={() => conversation.messages.loadOlder().catch(() => {})}
         >
           Older messages could not be read. Try again
         </button>

@@ -1,11 +1,11 @@
 import type { Message } from '@hermod/client'
 
-const kinds: Readonly<Record<number, string>> = {
-  1: 'Picture',
-  2: 'Voice message',
-  3: 'Video',
-  4: 'File',
-  5: 'Location',
+const kinds: Readonly<Partial<Record<Message['contentType'], string>>> = {
+  image: 'Picture',
+  audio: 'Voice message',
+  video: 'Video',
+  file: 'File',
+  location: 'Location',
 }
 
 /** Returns a message in one line of text. */

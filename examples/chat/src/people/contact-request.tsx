@@ -1,13 +1,13 @@
-import type { RosterApplication } from '@hermod/client'
+import type { ContactRequest as Request } from '@hermod/client'
 import { useClient, useUser } from '@hermod/client/react'
 import { Avatar } from '../ui/avatar.js'
 import { useAttempt } from '../ui/notice.js'
 
 /** A user who asks to become a contact, with both answers. */
-export function ContactRequest({ request }: { readonly request: RosterApplication }) {
+export function ContactRequest({ request }: { readonly request: Request }) {
   const client = useClient()
   const attempt = useAttempt()
-  const { user_id: userId, reason } = request
+  const { userId, reason } = request
   const user = useUser(userId)
   const name = user?.name ?? '…'
   return (

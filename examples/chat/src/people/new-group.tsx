@@ -1,4 +1,4 @@
-import { useClient, useView } from '@hermod/client/react'
+import { useClient, useContacts } from '@hermod/client/react'
 import { useRef } from 'react'
 import { Icon } from '../ui/icon.js'
 import { useAttempt } from '../ui/notice.js'
@@ -7,7 +7,7 @@ import { useAttempt } from '../ui/notice.js'
 export function NewGroup({ onCreated }: { onCreated(groupId: number): void }) {
   const client = useClient()
   const attempt = useAttempt()
-  const contacts = useView(client.contacts.list) ?? []
+  const contacts = useContacts() ?? []
   const dialog = useRef<HTMLDialogElement>(null)
 
   async function create(data: FormData) {

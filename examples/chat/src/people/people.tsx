@@ -1,5 +1,5 @@
-import { useClient, useView } from '@hermod/client/react'
-import type { ConversationRef } from '../conversations/conversation-ref.js'
+import { useContactRequests, useContacts } from '@hermod/client/react'
+import type { ConversationRef } from '@hermod/client'
 import { AddContact } from './add-contact.js'
 import { ContactItem } from './contact-item.js'
 import { ContactRequest } from './contact-request.js'
@@ -7,15 +7,14 @@ import { moveFocus } from '../ui/move-focus.js'
 
 /** Contact requests to answer, contacts, and the field that asks another user. */
 export function People({ onOpen }: { onOpen(conversation: ConversationRef): void }) {
-  const { contacts } = useClient()
-  const requests = useView(contacts.requests) ?? []
-  const list = useView(contacts.list)
+  const requests = useContactRequests() ?? []
+  const list = useContacts()
   return (
     <div className="list-area">
       {requests.length > 0 && (
         <ul className="list requests" aria-label="Contact requests">
           {requests.map((request) => (
-            <ContactRequest key={request.user_id} request={request} />
+            <ContactRequest key={request.userId} request={request} />
           ))}
         </ul>
       )}

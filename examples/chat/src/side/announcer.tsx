@@ -7,10 +7,10 @@ export function Announcer() {
   const [text, setText] = useState('')
   useEffect(
     () =>
-      client.on('message.stored', (message) => {
-        if (message.sender_id === client.userId || message.is_system) return
-        const sender = client.user(message.sender_id).getSnapshot()?.name ?? 'New message'
-        setText(`${sender}: ${message.content || 'a file'}`)
+      client.onMessage((message) => {
+        if (message.isSystem) return
+        const sender = client.user(message.senderId).getSnapshot()?.name ?? 'New message'
+        setText(`${sender}: ${message.text || 'a file'}`)
       }),
     [client],
   )

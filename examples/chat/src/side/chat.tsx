@@ -1,7 +1,7 @@
 import { useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
 import { ConversationList } from '../conversations/conversation-list.js'
-import type { ConversationRef } from '../conversations/conversation-ref.js'
+import type { ConversationRef } from '@hermod/client'
 import { ConversationView } from '../messages/conversation-view.js'
 import { People } from '../people/people.js'
 import { AccountBar } from './account-bar.js'

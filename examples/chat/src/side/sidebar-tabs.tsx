@@ -1,4 +1,4 @@
-import { useClient, useConversations, useView } from '@hermod/client/react'
+import { useContactRequests, useConversations } from '@hermod/client/react'
 import { Badge } from '../ui/badge.js'
 
 export type SidebarTab = 'chats' | 'people'
@@ -10,9 +10,8 @@ interface SidebarTabsProps {
 
 /** Switches between conversations and people, with the number of what waits there. */
 export function SidebarTabs({ tab, onChange }: SidebarTabsProps) {
-  const client = useClient()
   const { unread } = useConversations()
-  const requests = useView(client.contacts.requests) ?? []
+  const requests = useContactRequests() ?? []
   return (
     <fieldset className="sidebar-tabs" aria-label="Lists">
       <button type="button" aria-pressed={tab === 'chats'} onClick={() => onChange('chats')}>

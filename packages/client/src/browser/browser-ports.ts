@@ -5,17 +5,15 @@ import { pageWakeups } from './page-wakeups.js'
 import { connectWebSocket } from './web-socket.js'
 import { xhrUpload } from './xhr-upload.js'
 
-/** The number of the platform `web`. */
-const web = 6
-
 /** Returns what browsers offer a client. */
 export function browserPorts(): ClientPorts {
   return {
     clock: systemClock,
     connect: connectWebSocket,
+    canConnect: () => typeof WebSocket === 'function',
     upload: xhrUpload,
     wakeups: pageWakeups,
-    platform: web,
+    platform: 'web',
     ...pageStorage(systemClock),
   }
 }

@@ -83,10 +83,12 @@ describe('the WebSocket of a browser', () => {
 
 it('connecting where there is no WebSocket, as in Node 20, fails at once by name', async () => {
   vi.stubGlobal('WebSocket', undefined)
-  const options = { url: 'http://127.0.0.1:1', appId: 'app', userId: 5, token: () => 'token' }
+  const token = vi.fn(() => new Promise<string>(() => {}))
+  const options = { url: 'http://127.0.0.1:1', appId: 'app', userId: 5, token }
   const client = createClient(options)
   await expect(client.connect()).rejects.toMatchObject({ name: 'no_web_socket', retry: false })
   expect(client.connection.getSnapshot().state).toBe('ended')
+  expect(token).not.toHaveBeenCalled()
   await client.close()
 })
 

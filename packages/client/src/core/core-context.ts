@@ -1,7 +1,7 @@
 import type { BatchBuilder } from './batch-builder.js'
 import type { Effect } from './effects.js'
 import type { Answer } from './inputs.js'
-import type { Failure } from '../model/failure.js'
+import type { Failure } from '../errors.js'
 import type { LiveState } from './live-state.js'
 
 /** The outcome of a call; `lost`: the session ended before, so it may have run if it was sent. */

@@ -1,6 +1,6 @@
 import type { MessageQuery } from '../ports/store.js'
 import type { Batch } from '../model/batch.js'
-import type { Failure } from '../model/failure.js'
+import type { Failure } from '../errors.js'
 import type { LiveState } from './live-state.js'
 
 /** An event for listeners of the app in all tabs, with the payload of the wire. */

@@ -1,6 +1,6 @@
 import type { StoredState, StoreFailure } from '../ports/store.js'
 import type { UploadAnswer } from '../ports/transport.js'
-import type { Failure } from '../model/failure.js'
+import type { Failure } from '../errors.js'
 import type { LogKey, MessageContent, MessageRecord, UnsentFile } from '../model/records.js'
 
 /** A request of the app, in any tab. Its outcome is an effect `result` or `failure`. */
@@ -50,8 +50,18 @@ export type Command =
   | { readonly type: 'watch'; readonly caller: string; readonly keys: readonly string[] }
   /** Users whose presence is shown; replaces the former list of the caller. */
   | { readonly type: 'presence'; readonly caller: string; readonly userIds: readonly number[] }
-  /** The user types here. Sent at most every 3 s, and only when connected; never fails. */
-  | { readonly type: 'typing'; readonly conversationId: number; readonly isGroup: boolean }
+  /**
+   * The user types here: sent at most every 3 s, and only when connected. `isEnd`: not any more: sent when
+   * the others see the user type. Never fails.
+   */
+  | {
+      readonly type: 'typing'
+      readonly conversationId: number
+      readonly isGroup: boolean
+      readonly isEnd?: boolean
+    }
+  /** Keeps a text that the user has begun to write; '' for none. Succeeds when it is in the store. */
+  | { readonly type: 'draft'; readonly conversationId: number; readonly text: string }
   /** Conversations on screen; replaces the former list of the caller. */
   | { readonly type: 'onScreen'; readonly caller: string; readonly logs: readonly LogKey[] }
   /** No view needs messages below a position: a client in memory drops them. */

@@ -1,4 +1,4 @@
-import type { Failure } from '../model/failure.js'
+import type { Failure } from '../errors.js'
 
 /**
  * - `idle`: the app wants no connection

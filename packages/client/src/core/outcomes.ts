@@ -1,6 +1,6 @@
 import type { CoreContext } from './core-context.js'
 import type { Answer } from './inputs.js'
-import type { Failure } from '../model/failure.js'
+import type { Failure } from '../errors.js'
 
 /** Timers with this prefix end with the session. */
 export const repeatTimer = 'repeat '

@@ -3,6 +3,7 @@ import type { LogKey } from '../model/records.js'
 import type { LogAccess } from './access.js'
 import { CachedReads } from './cached-reads/cached-reads.js'
 import type { CoreContext } from './core-context.js'
+import { Drafts } from './drafts.js'
 import { Logs } from './logs/logs.js'
 import { spreadMs } from './outcomes.js'
 import type { Part } from './part.js'
@@ -50,6 +51,7 @@ export function createParts(context: CoreContext): readonly Part[] {
     cachedReads,
     new Presence(context),
     new Typing(context),
+    new Drafts(context),
     receipts,
   ]
 }

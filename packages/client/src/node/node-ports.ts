@@ -5,9 +5,6 @@ import { soloTabs } from '../tabs/solo-tabs.js'
 import { fetchUpload } from './fetch-upload.js'
 import { connectNodeSocket } from './node-socket.js'
 
-/** The number of an unknown platform. */
-const unknownPlatform = 0
-
 /** The ports of Node: everything is in memory, and each client is alone. */
 export const nodePorts: ClientPorts = {
   clock: systemClock,
@@ -15,5 +12,5 @@ export const nodePorts: ClientPorts = {
   upload: fetchUpload,
   wakeups: { listen: (listener) => listenToSleep(listener) },
   openTabs: soloTabs,
-  platform: unknownPlatform,
+  platform: 'unknown',
 }

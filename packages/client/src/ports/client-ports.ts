@@ -1,3 +1,4 @@
+import type { platforms } from '../model/words.js'
 import type { Clock } from './clock.js'
 import type { OpenStore, StoreName } from './store.js'
 import type { Tabs } from './tabs.js'
@@ -7,6 +8,8 @@ import type { Connect, Upload, Wakeups } from './transport.js'
 export interface ClientPorts {
   readonly clock: Clock
   readonly connect: Connect
+  /** False: no connection can be opened here, now or later. Absent: it can. */
+  readonly canConnect?: () => boolean
   readonly upload: Upload
   readonly wakeups: Wakeups
   /**
@@ -17,5 +20,5 @@ export interface ClientPorts {
   /** Returns the tabs that share the store of a user. */
   readonly openTabs: (name: StoreName) => Tabs
   /** The platform of the device, unless the options name another one. */
-  readonly platform: number
+  readonly platform: (typeof platforms)[number]
 }

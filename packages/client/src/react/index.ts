@@ -1,3 +1,4 @@
+'use client'
 /** The client in React: a provider and hooks. Works with React 18 and 19. */
 import {
   createContext,
@@ -7,7 +8,22 @@ import {
   useMemo,
   useSyncExternalStore,
 } from 'react'
-import type { Client, Conversation, ConversationList, MessageList, User, View } from '../api.js'
+import type {
+  Client,
+  ContactRequest,
+  Conversation,
+  ConversationList,
+  ConversationSummary,
+  GroupInfo,
+  GroupInvitation,
+  GroupMember,
+  JoinRequest,
+  MessageList,
+  Profile,
+  User,
+  UserSettings,
+  View,
+} from '../api.js'
 import type { ConnectionStatus } from '../core/live-state.js'
 
 const Context = createContext<{ readonly client: Client } | undefined>(undefined)
@@ -45,9 +61,29 @@ export function useView<T>(view: View<T>): T {
   return useSyncExternalStore(view.subscribe, view.getSnapshot, view.getServerSnapshot)
 }
 
+/** Returns the state of the connection. */
+export function useConnection(): ConnectionStatus {
+  return useView(useClient().connection)
+}
+
+/** Returns whether a store keeps what is shown, see {@link Client.isDurable}. */
+export function useIsDurable(): boolean {
+  return useView(useClient().isDurable)
+}
+
+/** Returns whether {@link Client.fileUrl} has addresses. */
+export function useHasToken(): boolean {
+  return useView(useClient().hasToken)
+}
+
 /** Returns all conversations, pinned ones first, then by last activity. */
 export function useConversations(): ConversationList {
   return useView(useClient().conversations)
+}
+
+/** Returns a conversation as the list shows it. */
+export function useSummary(conversation: Conversation): ConversationSummary {
+  return useView(conversation.summary)
 }
 
 /** Returns the loaded messages of a conversation, and keeps them current. */
@@ -55,12 +91,57 @@ export function useMessages(conversation: Conversation): MessageList {
   return useView(conversation.messages)
 }
 
+/** Returns the text that the user has begun to write; '' for none. */
+export function useDraft(conversation: Conversation): string {
+  return useView(conversation.draft)
+}
+
 /** Returns a user with presence; undefined: not read yet, or no such user. */
 export function useUser(id: number): User | undefined {
   return useView(useClient().user(id))
 }
 
-/** Returns the state of the connection. */
-export function useConnection(): ConnectionStatus {
-  return useView(useClient().connection)
+/** Returns the own profile; undefined: not read yet. */
+export function useProfile(): Profile | undefined {
+  return useView(useClient().profile)
+}
+
+/** Returns the settings of the own user; undefined: not read yet. */
+export function useSettings(): UserSettings | undefined {
+  return useView(useClient().settings)
+}
+
+/** Returns the contacts by name; undefined: not read yet. */
+export function useContacts(): readonly User[] | undefined {
+  return useView(useClient().contacts.list)
+}
+
+/** Returns contact requests that wait for an answer; undefined: not read yet. */
+export function useContactRequests(): readonly ContactRequest[] | undefined {
+  return useView(useClient().contacts.requests)
+}
+
+/** Returns the groups of the user, oldest first; undefined: not read yet. */
+export function useGroups(): readonly GroupInfo[] | undefined {
+  return useView(useClient().groups.list)
+}
+
+/** Returns a group; undefined: not read yet, or not visible. */
+export function useGroup(id: number): GroupInfo | undefined {
+  return useView(useClient().group(id).info)
+}
+
+/** Returns the members of a group; undefined: not read yet. */
+export function useMembers(groupId: number): readonly GroupMember[] | undefined {
+  return useView(useClient().group(groupId).members)
+}
+
+/** Returns invitations to groups that wait for an answer; undefined: not read yet. */
+export function useInvitations(): readonly GroupInvitation[] | undefined {
+  return useView(useClient().groups.invitations)
+}
+
+/** Returns requests to join groups that the user may answer; undefined: not read yet. */
+export function useJoinRequests(): readonly JoinRequest[] | undefined {
+  return useView(useClient().groups.joinRequests)
 }

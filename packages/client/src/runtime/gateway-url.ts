@@ -1,12 +1,12 @@
+import { parseAddress } from '../lib/address.js'
+
 /** The path of the WebSocket, below the address of the service. */
 const gatewayPath = '/gateway'
 
-/** Returns the address of the WebSocket of a service. */
+/** Returns the address of the WebSocket of a service. @throws Error when it has none */
 export function gatewayUrl(serviceUrl: string): string {
-  const url = new URL(serviceUrl)
-  url.protocol = url.protocol === 'http:' ? 'ws:' : 'wss:'
-  url.pathname = url.pathname.replace(/\/$/, '') + gatewayPath
-  url.search = ''
-  url.hash = ''
-  return url.href
+  const address = parseAddress(serviceUrl)
+  if (!address) throw new Error(`${serviceUrl} is no address of a service`)
+  const { scheme, host, path } = address
+  return `${scheme === 'http' ? 'ws' : 'wss'}://${host}${path.replace(/\/+$/, '')}${gatewayPath}`
 }

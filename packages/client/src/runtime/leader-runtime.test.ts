@@ -65,7 +65,7 @@ class Bench {
             return () => this.log.push('no wakeups')
           },
         },
-        platform: 0,
+        platform: 'unknown',
       },
     )
     this.leader = start({

@@ -3,9 +3,9 @@ import type { ClientPorts } from '../ports/client-ports.js'
 import { Core } from '../core/core.js'
 import type { Effect } from '../core/effects.js'
 import type { Command, InputBody } from '../core/inputs.js'
-import type { Failure } from '../model/failure.js'
-import { ClientError, failureOf } from '../errors.js'
+import { type Failure, ClientError, failureOf } from '../errors.js'
 import { reporterOf } from '../lib/reporter.js'
+import { platforms } from '../model/words.js'
 import { StoreError, type StoreFailure } from '../ports/store.js'
 import type { Connection, ConnectionListener, UploadAnswer } from '../ports/transport.js'
 import { gatewayUrl } from './gateway-url.js'
@@ -23,7 +23,10 @@ import { uploadAddress } from './upload-address.js'
 const maxCheckMs = 2_000
 
 /** The ports that the runtime uses. */
-export type LeaderPorts = Pick<ClientPorts, 'clock' | 'connect' | 'upload' | 'wakeups' | 'platform'>
+export type LeaderPorts = Pick<
+  ClientPorts,
+  'clock' | 'connect' | 'canConnect' | 'upload' | 'wakeups' | 'platform'
+>
 
 /** Returns the start of leaders for a client. */
 export function leaderStarter(options: ClientOptions, ports: LeaderPorts): StartLeader {
@@ -62,7 +65,7 @@ class LeaderRuntime implements Leader {
       userId: options.userId ?? 0,
       deviceGuid: leader.deviceGuid ?? null,
       ...(leader.token !== undefined && { token: leader.token }),
-      platform: options.platform ?? ports.platform,
+      platform: platforms.indexOf(options.platform ?? ports.platform),
       userAgent: userAgent(),
       sdk,
       random: () => ports.clock.random(),
@@ -255,6 +258,11 @@ class LeaderRuntime implements Leader {
 
   /** Asks the app for a token. A token that comes after an abort is ignored. */
   async #requestToken(isRefused: boolean): Promise<void> {
+    if (this.#ports.canConnect?.() === false) {
+      const message = 'there is no WebSocket here; in Node import @hermod/client/node'
+      this.#input({ type: 'tokenFailed', failure: failureOf('no_web_socket', message) })
+      return
+    }
     this.#token?.abort()
     const controller = new AbortController()
     const { signal } = controller

@@ -1,7 +1,7 @@
 import type { Batch } from '../model/batch.js'
 import type { CoreEvent } from '../core/effects.js'
 import type { Command } from '../core/inputs.js'
-import type { Failure } from '../model/failure.js'
+import type { Failure } from '../errors.js'
 import type { LiveState } from '../core/live-state.js'
 import type { Store, StoredState, StoreFailure } from '../ports/store.js'
 

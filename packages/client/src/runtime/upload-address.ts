@@ -1,3 +1,5 @@
+import { parseAddress } from '../lib/address.js'
+
 /** The path at which the service takes files, below its address. */
 const uploadPath = '/file/upload'
 
@@ -6,7 +8,10 @@ const uploadPath = '/file/upload'
  * address of it, since the service may know another one behind a proxy; that of an object store stays.
  */
 export function uploadAddress(ticketUrl: string, serviceUrl: string): string {
-  const address = new URL(ticketUrl, serviceUrl)
-  const isOurs = address.pathname.endsWith(uploadPath) && address.searchParams.has('ticket')
-  return isOurs ? serviceUrl.replace(/\/+$/, '') + uploadPath + address.search : address.href
+  const service = serviceUrl.replace(/\/+$/, '')
+  const address = parseAddress(ticketUrl.startsWith('/') ? service + ticketUrl : ticketUrl)
+  if (!address) return ticketUrl
+  const { path, query } = address
+  const isOurs = path.endsWith(uploadPath) && /[?&]ticket=/.test(query)
+  return isOurs ? service + uploadPath + query : ticketUrl
 }

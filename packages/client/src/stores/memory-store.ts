@@ -39,7 +39,7 @@ export function memoryStore(stored: StoredState = emptyState): Store {
         if (message) messages.get(log)?.set(seq, withFields(message, set))
       }
     },
-    deviceGuid: async (known = crypto.randomUUID()) => (deviceGuid ||= known),
+    deviceGuid: async (known = `memory ${Math.random()}`) => (deviceGuid ||= known),
     close() {},
     async destroy() {
       fillTables(tables, emptyState)

@@ -1,4 +1,5 @@
 import { ClientError, failureOf } from '../errors.js'
+import { parseAddress } from '../lib/address.js'
 
 /** Refuses an argument. @throws ClientError invalid_argument, always */
 export function refuse(name: string, rule: string): never {
@@ -40,15 +41,6 @@ export function checkFunction(name: string, value: unknown): void {
 
 /** Checks the address of a service. */
 export function checkUrl(name: string, value: unknown): void {
-  const isUrl = typeof value === 'string' && /^https?:\/\/[^/?#]/i.test(value)
-  if (!isUrl || !parseUrl(value)) refuse(name, 'an address such as https://chat.example.org')
-}
-
-/** Parses an address; undefined: it is none. URL.canParse is missing in browsers of 2023. */
-export function parseUrl(text: string, base?: string): URL | undefined {
-  try {
-    return new URL(text, base)
-  } catch {
-    return undefined
-  }
+  const isUrl = typeof value === 'string' && parseAddress(value) !== undefined
+  if (!isUrl) refuse(name, 'an address such as https://chat.example.org')
 }

@@ -1,9 +1,9 @@
 import type { Contacts, User } from '../api.js'
 import { ClientError } from '../errors.js'
-import type { RosterApplication, RosterEntry } from '../protocol-types.js'
+import { fromWire, type WireContactRequest, type WireUser } from '../wire/from-wire.js'
 import { type Hub, isSameList } from '../views/hub.js'
 import type { Interests } from '../views/interests.js'
-import { cachedValueOf, type Users, userOf } from '../views/users.js'
+import { cachedValueOf, type Users } from '../views/users.js'
 import { deriveView } from '../views/view.js'
 import { checkId, checkOptionalText, checkText } from './arguments.js'
 import type { Caller } from './caller.js'
@@ -33,7 +33,7 @@ export function createContacts(
         if (next === undefined) return undefined
         if (!isSameList(found, next)) {
           found = next
-          sorted = next.toSorted((a, b) => a.name.localeCompare(b.name) || a.id - b.id)
+          sorted = [...next].sort((a, b) => a.name.localeCompare(b.name) || a.id - b.id)
         }
         return sorted
       },
@@ -49,8 +49,11 @@ export function createContacts(
     }),
     requests: deriveView(hub, {
       initial: undefined,
-      inputs: () => [cachedValueOf<readonly RosterApplication[]>(session.state, 'contactRequests')],
-      derive: (requests) => requests?.filter(({ status }) => status === waiting),
+      inputs: () => [
+        cachedValueOf<readonly WireContactRequest[]>(session.state, 'contactRequests'),
+      ],
+      derive: (requests) =>
+        requests?.filter(({ status }) => status === waiting).map(fromWire.contactRequest),
       start: () => interests.add({ rank: 2, reads: () => ['contactRequests'] }),
     }),
     async add(userId, { reason, ...options } = {}) {
@@ -89,7 +92,8 @@ export function createContacts(
       if ([...username].length > maxName) return undefined
       try {
         const { data } = await call('contact.find.name', { username }, options)
-        return userOf(data as RosterEntry, users.isOnline)
+        const user = data as WireUser
+        return fromWire.user(user, users.isOnline(user.user_id))
       } catch (error) {
         if (error instanceof ClientError && error.name === 'user_not_found') return undefined
         throw error

@@ -1,17 +1,25 @@
-import type { Conversation, ConversationSummary, Message } from '../api.js'
+import type {
+  Conversation,
+  ConversationRef,
+  ConversationSummary,
+  Message,
+  Messages,
+} from '../api.js'
 import { ClientError, failureOf } from '../errors.js'
+import { draftKey } from '../model/draft-key.js'
 import type { Clock } from '../ports/clock.js'
-import type { ConversationKind, ConversationParts } from '../views/conversation-parts.js'
+import type { ConversationParts } from '../views/conversation-parts.js'
 import type { Hub } from '../views/hub.js'
 import type { Interests } from '../views/interests.js'
 import { keyOfTransaction, transactionOf } from '../views/messages/message.js'
 import { createMessageList } from '../views/messages/message-list.js'
 import { pageSize } from '../views/messages/message-loader.js'
 import type { Summaries } from '../views/summaries.js'
-import { createView } from '../views/view.js'
-import { checkOptionalText, checkText, refuse } from './arguments.js'
+import { cachedValueOf } from '../views/users.js'
+import { createView, deriveView } from '../views/view.js'
+import { checkId, checkOptionalText, checkText, refuse } from './arguments.js'
 import { type Caller, signalOf } from './caller.js'
-import { asksForReceipts, readDraft } from './draft.js'
+import { readDraft } from './draft.js'
 
 /** Parts of a client that conversations use. */
 export interface ConversationSources {
@@ -27,53 +35,74 @@ export interface ConversationSources {
 const operationTypes = { replace: 12 }
 const targetTypes = { direct: 1, group: 2 }
 
-/**
- * Makes the handle on a conversation.
- * @param named the kind that the app has named; undefined: the one that is stored, else direct
- */
+/** Makes the handle on a conversation. */
 export function createConversation(
   { hub, parts, summaries, interests, call, clock }: ConversationSources,
-  id: number,
-  named: ConversationKind | undefined,
+  { id, kind }: ConversationRef,
 ): Conversation {
   const { session } = hub
-  const kind = () => named ?? parts.kind(id) ?? 'direct'
-  const { view: messages, loadOlder } = createMessageList(hub, { id, kind, parts, interests })
+  const isGroup = kind === 'group'
+  const { view, loader } = createMessageList(hub, { id, kind, parts, interests })
+  const messages: Messages = {
+    ...view,
+    async loadOlder({ limit = pageSize, signal } = {}) {
+      checkLimit(limit)
+      await orAborted(loader.loadOlder(limit), signal)
+    },
+    async loadNewer({ limit = pageSize, signal } = {}) {
+      checkLimit(limit)
+      await orAborted(loader.loadNewer(limit), signal)
+    },
+    async loadAround(messageId, { limit = pageSize, signal } = {}) {
+      checkId('messageId', messageId)
+      checkLimit(limit)
+      await orAborted(loader.loadAround(messageId, Math.ceil(limit / 2)), signal)
+    },
+    async loadLatest({ signal } = {}) {
+      await orAborted(loader.loadLatest(), signal)
+    },
+  }
+  const draft = deriveView(hub, {
+    initial: '',
+    inputs: () => [cachedValueOf<string>(session.state, draftKey(id))],
+    derive: (text = '') => text,
+  })
   const summary = createView(hub, {
-    initial: unknownSummary(id, named),
-    compute: () => summaries.get(id, kind()),
+    initial: unknownSummary({ id, kind }),
+    compute: () => summaries.get(id, kind),
     start: () =>
       interests.add({
         rank: 1,
-        reads: () => ['pins', 'groups', `${kind() === 'group' ? 'group' : 'user'}.${id}`],
-        presence: () => (kind() === 'group' ? [] : [id]),
+        reads: () => ['pins', 'groups', `${isGroup ? 'group' : 'user'}.${id}`],
+        presence: () => (isGroup ? [] : [id]),
       }),
   })
   const ofConversation = { conversation_id: id }
 
   return {
     id,
-    get kind() {
-      return kind()
-    },
+    kind,
     summary,
     messages,
-    async loadOlder({ limit = pageSize, signal } = {}) {
-      if (!Number.isInteger(limit) || limit < 1 || limit > 1_000)
-        refuse('limit', 'an integer from 1 to 1000')
-      await orAborted(loadOlder(limit), signal)
+    draft: {
+      ...draft,
+      async set(text, options) {
+        checkText('text', text, { isEmptyAllowed: true })
+        await session.execute({ type: 'draft', conversationId: id, text }, signalOf(options))
+      },
     },
-    async send(draft, { receipts, ...options } = {}) {
+    async send(draft, options) {
       const transactionId = newTransactionId(clock)
-      if (receipts !== undefined && kind() !== 'group')
-        refuse('receipts', 'absent outside of groups')
+      const read = readDraft(draft)
+      if (!isGroup && read.content.config !== '')
+        refuse('draft', 'without mentions and receiptsOf outside of groups')
       await session.execute(
         {
           type: 'send',
           transactionId,
           conversationId: id,
-          isGroup: kind() === 'group',
-          ...readDraft(draft, receipts),
+          isGroup,
+          ...read,
           createdAt: clock.wallTime(),
         },
         signalOf(options),
@@ -91,7 +120,7 @@ export function createConversation(
     },
     async edit(message, text, options) {
       const data = {
-        type: targetTypes[kind()],
+        type: targetTypes[kind],
         targets: [id],
         content_type: operationTypes.replace,
         related_mid: storedId(message),
@@ -105,19 +134,19 @@ export function createConversation(
     },
     async markRead(message, options) {
       const msgId = message === undefined ? newestId() : storedId(message)
-      const logs = parts.logs(id, kind())
+      const logs = parts.logs(id, kind)
       const isRead = message === undefined && logs.every(({ readSeq, seq }) => readSeq >= seq)
       if (msgId === 0 || isRead) return
       await session.execute({ type: 'read', conversationId: id, msgId }, signalOf(options))
     },
-    typing() {
+    typing(isTyping = true) {
+      const isEnd = !isTyping && { isEnd: true }
       // It is for the moment: a signal that cannot be sent is forgotten.
-      const isGroup = kind() === 'group'
-      session.execute({ type: 'typing', conversationId: id, isGroup }).catch(() => {})
+      session.execute({ type: 'typing', conversationId: id, isGroup, ...isEnd }).catch(() => {})
     },
     async receipts(message, options) {
       const msgId = storedId(message)
-      if (!asksForReceipts(message)) refuse('message', 'one that was sent with receipts')
+      if (!message.receiptsOf) refuse('message', 'one that was sent with receiptsOf')
       const { data } = await call('message.receipts', { ...ofConversation, msg_id: msgId }, options)
       const { read, unread } = data as { read: readonly number[]; unread: readonly number[] }
       return { read, unread }
@@ -135,18 +164,23 @@ export function createConversation(
 
   function newestId(): number {
     const loaded = messages.getSnapshot().messages.map((each) => each.id)
-    const lasts = parts.logs(id, kind()).map(({ last }) => last?.msgId ?? 0)
+    const lasts = parts.logs(id, kind).map(({ last }) => last?.msgId ?? 0)
     return Math.max(0, ...loaded, ...lasts)
   }
 }
 
-function unknownSummary(id: number, kind: ConversationKind = 'direct'): ConversationSummary {
+function checkLimit(limit: unknown): void {
+  if (!Number.isInteger(limit) || (limit as number) < 1 || (limit as number) > 1_000)
+    refuse('limit', 'an integer from 1 to 1000')
+}
+
+function unknownSummary(ref: ConversationRef): ConversationSummary {
   return {
-    id,
-    kind,
+    ...ref,
     title: '',
     avatar: '',
     unread: 0,
+    readSeq: 0,
     isPinned: false,
     isMuted: false,
     isWritable: true,

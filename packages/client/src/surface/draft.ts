@@ -1,18 +1,17 @@
-import type { Draft, Message } from '../api.js'
+import type { ContentType, Draft } from '../api.js'
 import type { MessageContent, UnsentFile } from '../model/records.js'
-import { checkIds, checkOptionalText, refuse } from './arguments.js'
+import { contentTypes } from '../model/words.js'
+import { checkIds, checkOneOf, checkOptionalText, refuse } from './arguments.js'
 
 /** Content type of the message, and file type of the upload, by the media type of a file. */
-const fileKinds: readonly (readonly [media: RegExp, contentType: number, fileType: number])[] = [
-  [/^image\//, 1, 102],
-  [/^audio\/amr/, 2, 101],
-  [/^audio\/mpeg/, 2, 104],
-  [/^audio\//, 2, 100],
-  [/^video\//, 3, 103],
-  [/^/, 4, 100],
+const fileKinds: readonly (readonly [media: RegExp, type: ContentType, fileType: number])[] = [
+  [/^image\//, 'image', 102],
+  [/^audio\/amr/, 'audio', 101],
+  [/^audio\/mpeg/, 'audio', 104],
+  [/^audio\//, 'audio', 100],
+  [/^video\//, 'video', 103],
+  [/^/, 'file', 100],
 ]
-/** The greatest content type of a message that is no operation on another one: forward. */
-const maxContentType = 7
 
 /** The content of a draft, in the form of a command. */
 export interface ReadDraft {
@@ -20,20 +19,11 @@ export interface ReadDraft {
   readonly file?: UnsentFile
 }
 
-/** The member of the config of a message with the IDs from which read receipts are requested. */
-const receiptsMember = 'groupMemberList'
-
-/** Tests whether the sender of a message has requested read receipts. */
-export function asksForReceipts({ raw }: Message): boolean {
-  return objectInText(raw.config)?.[receiptsMember] !== undefined
-}
-
 /**
  * Checks and reads a draft.
- * @param receipts members who are asked for a read receipt
  * @throws ClientError invalid_argument
  */
-export function readDraft(draft: string | Draft, receipts?: readonly number[]): ReadDraft {
+export function readDraft(draft: string | Draft): ReadDraft {
   const given: unknown = draft
   if (typeof given !== 'string' && (typeof given !== 'object' || given === null))
     refuse('draft', 'a text or an object')
@@ -43,62 +33,50 @@ export function readDraft(draft: string | Draft, receipts?: readonly number[]): 
     fileName,
     contentType,
     attachment,
-    ext = '',
-    config = '',
-  } = typeof draft === 'string' ? { text: draft } : (draft as Draft)
+    custom,
+    mentions,
+    receiptsOf,
+  } = typeof draft === 'string' ? ({ text: draft } as Draft) : draft
   checkOptionalText('draft.text', text)
-  checkOptionalText('draft.ext', ext)
-  checkOptionalText('draft.config', config)
   checkOptionalText('draft.fileName', fileName)
   if (file !== undefined && !(file instanceof Blob)) refuse('draft.file', 'a File or a Blob')
-  if (contentType !== undefined && !(Number.isInteger(contentType) && isContentType(contentType)))
-    refuse('draft.contentType', `an integer from 0 to ${maxContentType}`)
-  if (attachment !== undefined && (typeof attachment !== 'object' || attachment === null))
-    refuse('draft.attachment', 'an object')
-  if (text === '' && !file && !attachment && ext === '')
-    refuse('draft', 'a message with a text, a file, an attachment or an ext')
+  if (contentType !== undefined) checkOneOf('draft.contentType', contentType, contentTypes)
+  if (text === '' && !file && !attachment && !custom)
+    refuse('draft', 'a message with a text, a file, an attachment or custom data')
 
-  const [, ofFile = 0, fileType = 0] =
+  const [, ofFile = 'text', fileType = 0] =
     (file && fileKinds.find(([media]) => media.test(file.type))) ?? []
   const name = fileName || (file as Partial<File> | undefined)?.name || 'file'
+  const read = jsonOf('draft.attachment', attachment)
   return {
     content: {
-      contentType: contentType ?? ofFile,
+      contentType: contentTypes.indexOf(contentType ?? ofFile),
       content: text,
-      attachment: jsonOf(file ? { dName: name, fLen: file.size, ...attachment } : attachment),
-      config: receipts === undefined ? config : withReceipts(config, receipts),
-      ext,
+      attachment: file ? JSON.stringify({ dName: name, fLen: file.size, ...attachment }) : read,
+      config: configOf(mentions, receiptsOf),
+      ext: jsonOf('draft.custom', custom),
     },
     ...(file && { file: { blob: file, name, fileType } }),
   }
 }
 
-function isContentType(value: number): boolean {
-  return value >= 0 && value <= maxContentType
+/** Returns the texts of the contract for mentions and requested receipts, rule K7; '' without any. */
+function configOf(mentions: Draft['mentions'], receiptsOf: Draft['receiptsOf']): string {
+  if (mentions !== undefined && mentions !== 'all') checkIds('draft.mentions', mentions)
+  if (receiptsOf !== undefined) checkIds('draft.receiptsOf', receiptsOf)
+  if (!mentions && !receiptsOf) return ''
+  return JSON.stringify({
+    ...(mentions && (mentions === 'all' ? { mentionAll: true } : { mentionList: mentions })),
+    ...(receiptsOf && { groupMemberList: receiptsOf }),
+  })
 }
 
-function withReceipts(config: string, receipts: readonly number[]): string {
-  checkIds('receipts', receipts)
-  const members = objectInText(config || '{}') ?? refuse('draft.config', 'an object of JSON')
-  return JSON.stringify({ ...members, [receiptsMember]: receipts })
-}
-
-function objectInText(text: string): Readonly<Record<string, unknown>> | undefined {
+function jsonOf(name: string, value: object | undefined): string {
+  if (value === undefined) return ''
   try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? { ...value }
-      : undefined
+    if (typeof value === 'object' && value !== null) return JSON.stringify(value)
   } catch {
-    return undefined
+    // An object with a cycle or a bigint has no JSON.
   }
-}
-
-function jsonOf(attachment: object | undefined): string {
-  if (attachment === undefined) return ''
-  try {
-    return JSON.stringify(attachment)
-  } catch {
-    return refuse('draft.attachment', 'an object of JSON')
-  }
+  return refuse(name, 'an object of JSON')
 }

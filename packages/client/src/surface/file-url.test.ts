@@ -6,16 +6,16 @@ const options = { url: 'https://chat.example/', appId: 'my app', token: 'a+b' }
 
 it('fileUrl: a download address gets the token, the application and the size of a thumbnail', () => {
   const address = 'https://chat.example/file/download/chat?file_sign=abc&sign=abc'
-  expect(fileUrl(address, options)).toBe(`${address}&access-token=a%2Bb&app_id=my+app`)
+  expect(fileUrl(address, options)).toBe(`${address}&access-token=a%2Bb&app_id=my%20app`)
   expect(fileUrl(address, { ...options, thumbnail: 99.5 })).toBe(
-    `${address}&access-token=a%2Bb&app_id=my+app&image_type=2&w=100&h=100`,
+    `${address}&access-token=a%2Bb&app_id=my%20app&image_type=2&w=100&h=100`,
   )
 })
 
 it('fileUrl: an address without a host, or with another one, leads to the own service', () => {
   for (const host of ['', 'http://10.0.0.1:8080', 'https://evil.example', '//evil.example'])
     expect(fileUrl(`${host}/file/download/chat?sign=x`, options)).toBe(
-      'https://chat.example/file/download/chat?sign=x&access-token=a%2Bb&app_id=my+app',
+      'https://chat.example/file/download/chat?sign=x&access-token=a%2Bb&app_id=my%20app',
     )
 })
 
@@ -28,7 +28,25 @@ it('fileUrl: a service below a path', () => {
 
 it('fileUrl: the stored name of an avatar', () => {
   expect(fileUrl('avatar/1 2', options)).toBe(
-    'https://chat.example/file/download/avatar?object_name=avatar%2F1+2&access-token=a%2Bb&app_id=my+app',
+    'https://chat.example/file/download/avatar?object_name=avatar%2F1%202&access-token=a%2Bb&app_id=my%20app',
+  )
+})
+
+it('fileUrl: its own parameters take the place of those in the address, however these are written', () => {
+  const query = 'sign=x&access%2Dtoken=theirs&app_id=theirs&note=a?b&constructor=c'
+  expect(fileUrl(`/file/download/chat?${query}`, options)).toBe(
+    'https://chat.example/file/download/chat?sign=x&note=a?b&constructor=c&access-token=a%2Bb&app_id=my%20app',
+  )
+})
+
+it('fileUrl: a path that a browser would resolve to another one has no address', () => {
+  for (const path of ['/file/download/../user/list', '/file/download/%2e%2E/x', '/file/download/.'])
+    expect(fileUrl(`https://chat.example${path}`, options)).toBeUndefined()
+})
+
+it('fileUrl: what an address may not have is escaped', () => {
+  expect(fileUrl('https://cdn.example/a b"<ü>.png', options)).toBe(
+    'https://cdn.example/a%20b%22%3C%C3%BC%3E.png',
   )
 })
 

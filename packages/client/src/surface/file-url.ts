@@ -1,12 +1,11 @@
-import { parseUrl, refuse } from './arguments.js'
+import { parseAddress } from '../lib/address.js'
+import { refuse } from './arguments.js'
 
 /** image_type of the contract: a picture that fits into a square. */
 const thumbnailType = 2
 /** Pixels of the largest thumbnail. */
 const maxThumbnail = 1_600
 const downloads = '/file/download/'
-/** Stands for the host of an address without one; `invalid` is reserved, so no address has it. */
-const noHost = 'none.invalid'
 
 /** Parts of an address. */
 interface FileUrlOptions {
@@ -32,28 +31,53 @@ export function fileUrl(
   if (typeof file !== 'string') refuse('url', 'a text')
   if (thumbnail !== undefined && !(thumbnail > 0 && thumbnail <= maxThumbnail))
     refuse('thumbnail', `a number of pixels up to ${maxThumbnail}`)
-  const address = addressOf(file)
-  if (!address || !/^https?:$/.test(address.protocol)) return undefined
-  const { pathname, search, href, host } = address
-  const start = pathname.indexOf(downloads)
-  if (start < 0) return host === noHost ? undefined : href
+  const download = downloadOf(file)
+  if (download === undefined) return parseAddress(file) && encoded(file)
   if (token === '') return undefined
-  const parameters = new URLSearchParams(search)
-  parameters.set('access-token', token)
-  parameters.set('app_id', appId)
-  if (thumbnail !== undefined) {
-    const side = String(Math.ceil(thumbnail))
-    parameters.set('image_type', String(thumbnailType))
-    parameters.set('w', side)
-    parameters.set('h', side)
+  const [path = '', ...queries] = download.split('?')
+  const side = thumbnail === undefined ? undefined : Math.ceil(thumbnail)
+  const own = {
+    'access-token': token,
+    app_id: appId,
+    ...(side && { image_type: thumbnailType, w: side, h: side }),
   }
+  const others = queries
+    .join('?')
+    .split('&')
+    .filter((each) => each !== '' && !Object.hasOwn(own, nameOf(each)))
+  const parameters = Object.entries(own).map(
+    ([name, value]) => `${name}=${encodeURIComponent(value)}`,
+  )
   // Other users write addresses into messages, so the token goes to the own service only.
-  return `${url.replace(/\/+$/, '')}${pathname.slice(start)}?${parameters}`
+  return encoded(`${url.replace(/\/+$/, '')}${path}?${[...others, ...parameters].join('&')}`)
 }
 
-function addressOf(file: string): URL | undefined {
+/** Returns path and query of a download; undefined: it is none. */
+function downloadOf(file: string): string | undefined {
   if (file === '') return undefined
-  const base = `http://${noHost}`
-  if (/^[a-z][a-z0-9+.-]*:|^\//i.test(file)) return parseUrl(file, base)
-  return new URL(`${downloads}avatar?object_name=${encodeURIComponent(file)}`, base)
+  const isName = !/^[a-z][a-z0-9+.-]*:|^\//i.test(file)
+  if (isName) return `${downloads}avatar?object_name=${encodeURIComponent(file)}`
+  const rest = file.startsWith('//') ? `http:${file}` : file
+  const address = parseAddress(rest.startsWith('/') ? `http://none.invalid${rest}` : rest)
+  const start = address?.path.indexOf(downloads) ?? -1
+  return address && start >= 0 ? address.path.slice(start) + address.query : undefined
+}
+
+/** Returns the name of a parameter. */
+function nameOf(parameter: string): string {
+  const [name = ''] = parameter.split('=')
+  try {
+    return decodeURIComponent(name)
+  } catch {
+    return name
+  }
+}
+
+/** Escapes what an address may not have. */
+function encoded(address: string): string | undefined {
+  try {
+    return address.replace(/[^\x21-\x7e]+|["'<>^`{|}]+/g, encodeURIComponent)
+  } catch {
+    return undefined
+  }
 }

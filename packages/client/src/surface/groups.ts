@@ -1,38 +1,46 @@
-import type { Group, Groups, NotDone } from '../api.js'
-import type { GroupMemberInfo, GroupRecord } from '../protocol-types.js'
-import type { ConversationParts } from '../views/conversation-parts.js'
+import type { GroupInfo, Groups } from '../api.js'
+import { groupTypes } from '../model/words.js'
 import { type Hub, shareList } from '../views/hub.js'
 import type { Interests } from '../views/interests.js'
 import { cachedValueOf } from '../views/users.js'
 import { deriveView } from '../views/view.js'
-import { checkId, checkIds, checkOptionalText, checkText, refuse } from './arguments.js'
+import {
+  fromWire,
+  type WireGroup,
+  type WireInvitation,
+  type WireJoinRequest,
+} from '../wire/from-wire.js'
+import { checkIds, checkOneOf, checkOptionalText, checkText } from './arguments.js'
 import type { Caller } from './caller.js'
 
-/** Parts of a client that groups use. */
-interface GroupSources {
-  readonly parts: ConversationParts
-  readonly interests: Interests
-  readonly call: Caller
-}
+/** The status of an invitation or a request that waits for an answer. */
+const pending = 0
 
 /** Makes the groups of a client. */
-export function createGroups(hub: Hub, sources: GroupSources): Groups {
-  const { parts, interests, call } = sources
-  const handles = new Map<number, Group>()
-  const ids = () => cachedValueOf<readonly number[]>(hub.session.state, 'groups')
-  const groupOf = (id: number) =>
-    cachedValueOf<GroupRecord | null>(hub.session.state, `group.${id}`)
+export function createGroups(
+  hub: Hub,
+  { interests, call }: { readonly interests: Interests; readonly call: Caller },
+): Groups {
+  const read = <T>(key: string) => cachedValueOf<T>(hub.session.state, key)
+  const ids = () => read<readonly number[]>('groups')
 
-  let former: readonly GroupRecord[] | undefined
-
-  return {
-    list: deriveView(hub, {
+  /** A view of a list with one read for each group. */
+  const ofAllGroups = <Public>(
+    kind: string,
+    publicOf: (id: number) => readonly Public[] | undefined,
+    inOrder: (list: readonly Public[]) => readonly Public[],
+  ) => {
+    let former: readonly Public[] | undefined
+    return deriveView(hub, {
       initial: undefined,
       inputs: () => [hub.cacheVersion],
-      derive: (_things) => {
+      derive: (_version) => {
         interests.changed()
-        const groups = ids()?.flatMap((id) => groupOf(id) ?? [])
-        former = groups && shareList(former, groups)
+        const lists = ids()?.map(publicOf)
+        if (!lists) former = undefined
+        // At first all have to be read; a group that comes later is left out until it is.
+        else if (former || !lists.includes(undefined))
+          former = shareList(former, inOrder(lists.flatMap((list) => list ?? [])))
         return former
       },
       start: () =>
@@ -40,84 +48,49 @@ export function createGroups(hub: Hub, sources: GroupSources): Groups {
           rank: 2,
           *reads() {
             yield 'groups'
-            for (const id of ids() ?? []) yield `group.${id}`
+            for (const id of ids() ?? []) yield `${kind}.${id}`
           },
         }),
+    })
+  }
+
+  return {
+    list: ofAllGroups<GroupInfo>(
+      'group',
+      (id) => {
+        const group = read<WireGroup | null>(`group.${id}`)
+        return group ? [fromWire.group(group)] : []
+      },
+      (list) => list,
+    ),
+    invitations: deriveView(hub, {
+      initial: undefined,
+      inputs: () => [read<readonly WireInvitation[]>('invitations')],
+      derive: (invitations) =>
+        invitations?.filter(({ status }) => status === pending).map(fromWire.invitation),
+      start: () => interests.add({ rank: 2, reads: () => ['invitations'] }),
     }),
-    group(id) {
-      checkId('id', id)
-      const handle = handles.get(id) ?? makeGroup(hub, sources, id)
-      handles.set(id, handle)
-      return handle
-    },
-    async create({ name, userIds = [], description = '' }, options) {
+    joinRequests: ofAllGroups(
+      'joinRequests',
+      (id) =>
+        read<readonly WireJoinRequest[]>(`joinRequests.${id}`)
+          ?.filter(({ status }) => status === pending)
+          .map(fromWire.joinRequest),
+      (list) => [...list].sort((a, b) => b.expiresAt - a.expiresAt),
+    ),
+    async create({ name, type, userIds = [], description = '' }, options) {
       checkText('name', name)
+      checkOneOf('type', type, [undefined, ...groupTypes])
       if (userIds.length > 0) checkIds('userIds', userIds)
       checkOptionalText('description', description)
-      const { data } = await call(
-        'group.create',
-        {
-          name,
-          ...(userIds.length > 0 && { user_list: userIds }),
-          ...(description && { description }),
-        },
-        options,
-      )
-      const { group_id: id } = data as GroupRecord
-      parts.addGroup(id)
-      return id
+      const group = {
+        name,
+        ...(type && { type: groupTypes.indexOf(type) as 0 | 1 | 2 | 3 }),
+        ...(userIds.length > 0 && { user_list: userIds }),
+        ...(description && { description }),
+      }
+      const { data } = await call('group.create', group, options)
+      return (data as WireGroup).group_id
     },
   }
-}
-
-function makeGroup(hub: Hub, { interests, call }: GroupSources, id: number): Group {
-  const ofGroup = { group_id: id }
-  const cachedView = <T>(key: string) =>
-    deriveView(hub, {
-      initial: undefined,
-      inputs: () => [cachedValueOf<T | null>(hub.session.state, key)],
-      derive: (value) => value ?? undefined,
-      // The version of the group tells which events its members have.
-      start: () => interests.add({ rank: 2, reads: () => [key, `group.${id}`] }),
-    })
-  return {
-    id,
-    info: cachedView<GroupRecord>(`group.${id}`),
-    members: cachedView<readonly GroupMemberInfo[]>(`members.${id}`),
-    async invite(userIds, { reason, ...options } = {}) {
-      checkIds('userIds', userIds)
-      checkOptionalText('reason', reason)
-      const users = { ...ofGroup, user_list: userIds, ...(reason && { reason }) }
-      return notDone((await call('group.invite', users, options)).data)
-    },
-    async kick(userIds, options) {
-      checkIds('userIds', userIds)
-      return notDone((await call('group.kick', { ...ofGroup, user_list: userIds }, options)).data)
-    },
-    async rename(name, options) {
-      checkText('name', name)
-      await call('group.name.update', { ...ofGroup, value: name }, options)
-    },
-    async setMuted(isMuted, options) {
-      if (typeof isMuted !== 'boolean') refuse('isMuted', 'true or false')
-      await call('group.msg.not_disturb', { ...ofGroup, value: isMuted }, options)
-    },
-    async leave(options) {
-      await call('group.leave', ofGroup, options)
-    },
-    async destroy(options) {
-      await call('group.destroy', ofGroup, options)
-    },
-  }
-}
-
-function notDone(results: unknown): readonly NotDone[] {
-  const list = results as readonly {
-    readonly user_id: number
-    readonly result: 'success' | 'fail'
-    readonly reason?: string
-  }[]
-  return list
-    .filter(({ result }) => result === 'fail')
-    .map(({ user_id: userId, reason = '' }) => ({ userId, reason }))
 }

@@ -79,7 +79,7 @@ it('logIn: failures of the server have their name and code', async () => {
   stubFetch(envelope(null, 12_345, 'new'))
   await expect(logIn(service, credentials)).rejects.toMatchObject({
     code: 12_345,
-    name: 'request_failed',
+    name: 'refused',
   })
 })
 

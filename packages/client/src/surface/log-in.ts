@@ -1,5 +1,5 @@
 import type { CallOptions } from '../api.js'
-import { ClientError, failureOf } from '../errors.js'
+import { ClientError, failureOf, type ServerErrorName } from '../errors.js'
 import { checkId, checkOptionalText, checkText, checkUrl } from './arguments.js'
 
 /** The service and the application. */
@@ -40,8 +40,8 @@ export interface LogIn {
 /** Time that the server has to answer, milliseconds. */
 const limitMs = 30_000
 
-/** Names of the failures that a page tells apart, by code; all others are `request_failed`. */
-export const failureNames: Readonly<Record<number, string>> = {
+/** Names of the failures that a page tells apart, by code; all others are `refused`. */
+export const failureNames: Readonly<Record<number, ServerErrorName>> = {
   10000: 'user_not_found',
   10002: 'invalid_parameter',
   10004: 'user_exists',
@@ -161,7 +161,7 @@ async function post(
     throw new ClientError(failureOf('bad_answer', 'the answer is no envelope'))
   throw new ClientError({
     code,
-    name: failureNames[code] ?? 'request_failed',
+    name: failureNames[code] ?? 'refused',
     message: String(message),
     retry: code === tooManyRequests,
   })

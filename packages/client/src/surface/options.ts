@@ -1,4 +1,5 @@
 import type { ClientOptions } from '../api.js'
+import { platforms } from '../model/words.js'
 import { checkFunction, checkId, checkOneOf, checkText, checkUrl, refuse } from './arguments.js'
 
 /** The most characters of a device_guid. */
@@ -21,6 +22,6 @@ export function checkOptions(options: ClientOptions): void {
     if (deviceGuid.length > maxGuid)
       refuse('options.deviceGuid', `a text of at most ${maxGuid} characters`)
   }
-  checkOneOf('options.platform', platform, [undefined, 0, 1, 2, 3, 4, 5, 6])
+  checkOneOf('options.platform', platform, [undefined, ...platforms])
   if (onError !== undefined) checkFunction('options.onError', onError)
 }

@@ -5,6 +5,7 @@ import {
   anUnsent,
   aUser,
   FakeSession,
+  upload,
   settled,
 } from '../../test/support/fake-session.js'
 import { createClientOn } from '../create-client.js'
@@ -14,7 +15,7 @@ const clock = { now: () => 0, wallTime: () => 0, after: () => () => {}, random: 
 function aClient() {
   const session = new FakeSession()
   const options = { url: 'https://chat.example', appId: 'app', token: () => 'secret' }
-  const client = createClientOn(session, options, clock)
+  const client = createClientOn(session, options, { clock, upload })
   const list = () => client.conversations.getSnapshot()
   const ids = () => list().conversations.map(({ id }) => id)
   return { session, client, list, ids }
@@ -111,7 +112,7 @@ it('conversation list: deleted and empty conversations are left out, new groups 
 
 it('conversation list: a group that was dissolved or left takes no messages', () => {
   const { session, client } = aClient()
-  const isWritable = (id: number) => client.conversation(id).summary.getSnapshot().isWritable
+  const isWritable = (id: number) => client.group(id).conversation.summary.getSnapshot().isWritable
   session.apply({ logs: [aLog('g7', { status: 0 }), aLog('g8', { status: 1 })] })
   expect([isWritable(7), isWritable(8)]).toEqual([true, false])
   session.apply({ cached: [{ key: 'groups', value: [8], isStale: false }] })
@@ -167,7 +168,7 @@ it('conversation list and messages: nothing more comes to a client that has ende
   const { session, client, list } = aClient()
   session.state.meta = { ...session.state.meta, pos: '' }
   session.setLive({ connection: { state: 'connecting' } })
-  const { messages } = client.conversation(5)
+  const { messages } = client.direct(5)
   messages.subscribe(() => {})
   await settled()
   expect([list().isComplete, messages.getSnapshot().isLoading]).toEqual([false, true])

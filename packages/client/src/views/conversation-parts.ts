@@ -13,10 +13,8 @@ export interface ConversationParts {
   logs(id: number, kind: ConversationKind): readonly LogRecord[]
   /** The kind, from what is stored and what the server has answered. */
   kind(id: number): ConversationKind | undefined
-  /** Records that an ID is that of a group, before its log has arrived. */
-  addGroup(id: number): void
   /** In the order in which they are sent. */
-  unsent(id: number): readonly UnsentRecord[]
+  unsent(id: number, kind: ConversationKind): readonly UnsentRecord[]
   /** Conversations with unsent messages. */
   unsentIds(): Iterable<number>
   /** Other users who type now. */
@@ -28,10 +26,9 @@ const none: readonly never[] = []
 /** Makes the parts of the conversations of one client. */
 export function createConversationParts(hub: Hub): ConversationParts {
   const { session } = hub
-  const groups = new Set<number>()
-  let unsent: Lists<UnsentRecord> = new Map()
+  let unsent: Lists<string, UnsentRecord> = new Map()
   let isUnsentCurrent = false
-  let typing: Lists<number> = new Map()
+  let typing: Lists<number, number> = new Map()
 
   hub.watch((change) => {
     const isSame =
@@ -44,7 +41,10 @@ export function createConversationParts(hub: Hub): ConversationParts {
       isUnsentCurrent = true
       const ordered = [...session.state.unsent.values()].sort((a, b) => a.order - b.order)
       unsent = listsOf(
-        ordered.map((entry) => [entry.conversationId, entry]),
+        ordered.map((entry) => [
+          unsentKey(entry.conversationId, entry.isGroup ? 'group' : 'direct'),
+          entry,
+        ]),
         unsent,
       )
     }
@@ -66,24 +66,30 @@ export function createConversationParts(hub: Hub): ConversationParts {
     logs: (id, kind) => keys(id, kind).flatMap((key) => session.state.logs.get(key) ?? none),
     kind(id) {
       const { logs, cached } = session.state
-      if (logs.has(groupKey(id)) || groups.has(id) || cached.get(`group.${id}`)?.value)
-        return 'group'
+      if (logs.has(groupKey(id)) || cached.get(`group.${id}`)?.value) return 'group'
       if (keys(id, 'direct').some((key) => logs.has(key))) return 'direct'
-      const entry = unsentLists().get(id)?.[0]
-      return entry && (entry.isGroup ? 'group' : 'direct')
+      return kinds.find((kind) => unsentLists().has(unsentKey(id, kind)))
     },
-    addGroup: (id) => groups.add(id),
-    unsent: (id) => unsentLists().get(id) ?? none,
-    unsentIds: () => unsentLists().keys(),
+    unsent: (id, kind) => unsentLists().get(unsentKey(id, kind)) ?? none,
+    unsentIds: () => Array.from(unsentLists().keys(), (key) => Number(key.split(' ')[1])),
     typing: (id) => typingLists(session.state.live.typing, hub.me).get(id) ?? none,
   }
 }
 
-type Lists<T> = ReadonlyMap<number, readonly T[]>
+type Lists<Key, T> = ReadonlyMap<Key, readonly T[]>
+
+const kinds: readonly ConversationKind[] = ['group', 'direct']
+
+function unsentKey(id: number, kind: ConversationKind): string {
+  return `${kind} ${id}`
+}
 
 /** Returns lists by key; those that have not changed are the former ones. */
-function listsOf<T>(entries: readonly (readonly [number, T])[], former: Lists<T>): Lists<T> {
-  const lists = new Map<number, T[]>()
+function listsOf<Key, T>(
+  entries: readonly (readonly [Key, T])[],
+  former: Lists<Key, T>,
+): Lists<Key, T> {
+  const lists = new Map<Key, T[]>()
   for (const [key, value] of entries) {
     const list = lists.get(key)
     if (list) list.push(value)

@@ -2,6 +2,7 @@ import type { ClientOptions } from '../api.js'
 import { Listeners } from '../lib/listeners.js'
 import { reporterOf } from '../lib/reporter.js'
 import type { Batch } from '../model/batch.js'
+import { isDraft } from '../model/draft-key.js'
 import type { Session, StateChange } from '../sessions/session.js'
 
 /** The state of a session for all views of a client, with what several of them derive from it. */
@@ -57,7 +58,7 @@ export function createHub(
 }
 
 function hasCachedReads({ cached, isReset }: Batch): boolean {
-  return cached.length > 0 || isReset
+  return isReset || cached.some(({ key }) => !isDraft(key))
 }
 
 /** Returns a function that derives a value again only when one of its inputs is another object. */

@@ -1,6 +1,6 @@
 import type { ConversationSummary, Message } from '../api.js'
 import type { LogRecord, UnsentRecord } from '../model/records.js'
-import type { GroupRecord } from '../protocol-types.js'
+import { fromWire, type WireGroup } from '../wire/from-wire.js'
 import type { ConversationKind, ConversationParts } from './conversation-parts.js'
 import { type Hub, isSameList, memoized, shareObject } from './hub.js'
 import { statusOf, storedMessage, unsentMessage } from './messages/message.js'
@@ -29,11 +29,11 @@ export function createSummaries(hub: Hub, parts: ConversationParts, users: Users
   /** Everything that a summary is made of; inputs that are identical make the same summary. */
   const inputsOf = (id: number, kind: ConversationKind) => {
     const { state } = session
-    const unsent = parts.unsent(id)
+    const unsent = parts.unsent(id, kind)
     const newest = unsent.at(-1)
     return [
       kind === 'direct' ? users.find(id) : undefined,
-      kind === 'group' ? cachedValueOf<GroupRecord>(state, `group.${id}`) : undefined,
+      kind === 'group' ? cachedValueOf<WireGroup | null>(state, `group.${id}`) : undefined,
       joinedSet(cachedValueOf(state, 'groups'))?.has(id),
       pinnedSet(cachedValueOf(state, 'pins')).has(id),
       parts.typing(id),
@@ -53,20 +53,24 @@ export function createSummaries(hub: Hub, parts: ConversationParts, users: Users
       const [user, group, isMember, isPinned, typing, me, upload, unsent, ...logs] = inputs
       const last = lastMessageOf(logs, unsent, me, upload, former?.summary.lastMessage)
       const isGroup = kind === 'group'
+      const info = group ? fromWire.group(group) : undefined
       const [log] = logs
       const summary = shareObject<ConversationSummary>(former?.summary, {
         id,
         kind,
-        title: (isGroup ? group?.name : user?.name) ?? '',
-        avatar: (isGroup ? group?.avatar : user?.avatar) ?? '',
+        title: (isGroup ? info?.name : user?.name) ?? '',
+        avatar: (isGroup ? info?.avatar : user?.avatar) ?? '',
+        readSeq: logs.find(({ kind }) => kind !== 'broadcast')?.readSeq ?? 0,
         unread: logs.reduce((sum, { unread }) => sum + unread, 0),
         isPinned,
         isMuted: isGroup
-          ? (log?.muteMode ?? group?.msg_mute_mode ?? 0) > 0
-          : (user?.raw.mute_notification ?? false),
+          ? log?.muteMode === undefined
+            ? (info?.muteMode ?? 'none') !== 'none'
+            : log.muteMode > 0
+          : (user?.isMuted ?? false),
         isWritable: !isGroup || (log?.status !== 1 && isMember !== false),
         ...(last !== undefined && { lastMessage: last }),
-        lastActivity: last?.timestamp ?? (last === null && group ? group.created_at : 0),
+        lastActivity: last?.timestamp ?? (last === null && info ? info.createdAt : 0),
         isOnline: user?.isOnline ?? false,
         typing,
       })
@@ -74,7 +78,7 @@ export function createSummaries(hub: Hub, parts: ConversationParts, users: Users
       return summary
     },
     isListed(id, kind) {
-      if (parts.unsent(id).length > 0) return true
+      if (parts.unsent(id, kind).length > 0) return true
       const logs = parts.logs(id, kind)
       // A group is listed from the moment that the user is in it, until it is deleted.
       return logs.some(

@@ -106,9 +106,12 @@ export class ChaosCrowd implements AsyncDisposable {
       create: (url) => {
         const settings = { url, appId, userId: session.id, deviceGuid: 'phone' }
         const client = createClientWith({ ...settings, token: () => token }, nodePorts)
-        client.on('message.stored', ({ conversation, seq, content }) =>
-          this.#receive(session.id, pending, nameOf(conversation), seq, content),
-        )
+        client.on('message.stored', ({ conversation: { id, kind }, seq, text }) => {
+          const parties = kind === 'group' ? [id, id] : [id, session.id].sort((a, b) => a - b)
+          const [low_id = 0, high_id = 0] = parties
+          const conversation = nameOf({ low_id, high_id, is_group: kind === 'group' })
+          this.#receive(session.id, pending, conversation, seq, text)
+        })
         return client
       },
     })

@@ -339,8 +339,8 @@ export class ChaosRun implements AsyncDisposable {
   /** @returns waits for a text, and gives the time from `begun` until its event; null: it did not come */
   #received(person: Person, place: Place) {
     const times = new Map<string, number>()
-    const end = person.app.client.on('message.stored', ({ content }) => {
-      times.set(content, performance.now())
+    const end = person.app.client.on('message.stored', ({ text }) => {
+      times.set(text, performance.now())
     })
     return async (text: string, begun: number): Promise<number | null> => {
       const patience = {

@@ -76,8 +76,10 @@ describe('the programs of the guide', () => {
       'backend.mjs',
       'bot.mjs',
       'errors.ts',
+      'group.mjs',
       'index.html',
       'offline.mjs',
+      'orders.ts',
       'picture.mjs',
       'start.mjs',
       'tokens.ts',
@@ -137,6 +139,11 @@ describe('the programs of the guide', () => {
       200,
       expect.stringMatching('image/'),
     ])
+  })
+
+  it('a group has an announcement and an admin, and the user who is none is named', async () => {
+    const [alice, bob] = [await newUser('alice'), await newUser('bob')]
+    await printed(run('group.mjs', server.url, alice.name, bob.name), /\[ '1: .+' \]/)
   })
 
   it('the bot answers a message', async () => {
@@ -296,7 +303,7 @@ function callsOf(peer: number): string {
   return `import { recall } from './errors.ts'
 import { client } from './tokens.ts'
 await client.connect()
-const conversation = client.conversation(${peer})
+const conversation = client.direct(${peer})
 const sent = new Promise((resolve) => {
   conversation.messages.subscribe(() => {
     const [message] = conversation.messages.getSnapshot().messages
@@ -323,7 +330,14 @@ async function bundledPage(program: string): Promise<string> {
 
 async function bundle(input: string): Promise<string> {
   const define = { 'process.env.NODE_ENV': '"production"' }
-  const build = await rolldown({ input, platform: 'browser', transform: { define } })
+  const build = await rolldown({
+    input,
+    platform: 'browser',
+    transform: { define },
+    onLog: (level, log, next) => {
+      if (log.code !== 'MODULE_LEVEL_DIRECTIVE') next(level, log)
+    },
+  })
   try {
     const { output } = await build.generate({ format: 'esm' })
     return output[0].code

@@ -6,7 +6,7 @@ import { renderedPage } from './rendered-page.js'
 const { peer, token, ...options } = JSON.parse(document.body.dataset.options ?? '')
 const client = createClient({ ...options, token: () => token })
 await client.connect()
-const { messages } = client.conversation(peer)
+const { messages } = client.direct(peer)
 await new Promise<void>((resolve) => {
   messages.subscribe(() => {
     if (messages.getSnapshot().messages.length > 0) resolve()

@@ -18,7 +18,7 @@ export function renderedPage(client: Client, peer: number): ReactNode {
 
 function Page({ peer }: { readonly peer: number }): ReactNode {
   const client = useClient()
-  const conversation = client.conversation(peer)
+  const conversation = client.direct(peer)
   const shown = [
     useConnection().state,
     useConversations().conversations.map(({ unread }) => unread),

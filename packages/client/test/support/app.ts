@@ -80,7 +80,7 @@ export class App implements AsyncDisposable {
   show(peer: number, isGroup: boolean): void {
     const conversation = this.#conversation(peer, isGroup)
     this.#endShown.push(conversation.messages.subscribe(() => {}))
-    conversation.loadOlder({ limit: 5 }).catch(() => {})
+    conversation.messages.loadOlder({ limit: 5 }).catch(() => {})
   }
 
   /** Shows no conversation. A group whose messages send no events is current when it is shown again. */
@@ -164,7 +164,7 @@ export class App implements AsyncDisposable {
   }
 
   #conversation(peer: number, isGroup: boolean): Conversation {
-    return this.#client.conversation(peer, isGroup ? 'group' : 'direct')
+    return this.#client.conversation({ id: peer, kind: isGroup ? 'group' : 'direct' })
   }
 
   #messages(peer: number, isGroup: boolean): readonly Message[] {
@@ -177,7 +177,7 @@ export class App implements AsyncDisposable {
     try {
       for (let page = 0; page < maxPages; page++) {
         if (!conversation.messages.getSnapshot().hasOlder) break
-        await conversation.loadOlder({ limit: 100 })
+        await conversation.messages.loadOlder({ limit: 100 })
       }
       const right = (await history(api, peer))
         .map(({ msg_id, from_xid, content }) => `${msg_id} ${from_xid.uid} ${content}`)
@@ -214,8 +214,8 @@ export class App implements AsyncDisposable {
         .join()
     const shown = [
       ids(this.#client.contacts.list.getSnapshot()?.map(({ id }) => id)),
-      ids(this.#client.groups.list.getSnapshot()?.map(({ group_id }) => group_id)),
-      this.#client.profile.getSnapshot()?.nick_name,
+      ids(this.#client.groups.list.getSnapshot()?.map(({ id }) => id)),
+      this.#client.profile.getSnapshot()?.nickname,
     ]
     const right = [ids(contacts.data), ids(groups.data), profile.data.nick_name]
     return ['contacts', 'groups', 'nickname'].flatMap((what, index) =>

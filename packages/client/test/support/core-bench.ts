@@ -5,7 +5,7 @@ import type { Command, InputBody } from '../../src/core/inputs.js'
 import type { LiveState } from '../../src/core/live-state.js'
 import type { Part } from '../../src/core/part.js'
 import type { Batch } from '../../src/model/batch.js'
-import type { Failure } from '../../src/model/failure.js'
+import type { Failure } from '../../src/errors.js'
 import { withFields } from '../../src/model/message-fields.js'
 import type {
   CachedRead,

@@ -238,7 +238,7 @@ export class FakePage {
       connect: none,
       upload: none,
       wakeups: { listen: () => () => {} },
-      platform: 6,
+      platform: 'web',
       ...(browser.store && { openStore: async () => this.#store(browser.store as Store) }),
       openTabs: () => {
         if (browser.tabsError) throw browser.tabsError

@@ -18,6 +18,7 @@ import type {
   UnsentRecord,
 } from '../../src/model/records.js'
 import type { MessageQuery } from '../../src/ports/store.js'
+import type { Upload } from '../../src/ports/transport.js'
 import type { ClientSession, StateChange } from '../../src/sessions/session.js'
 
 /** The own user of a fake session. */
@@ -178,6 +179,9 @@ export class FakeSession implements ClientSession {
     return this.commands.filter((each): each is Extract<Command, { type: T }> => each.type === type)
   }
 }
+
+/** Uploads nothing. */
+export const upload: Upload = () => Promise.reject(new Error('no uploads here'))
 
 /** A record of a log; the other user of `d1.9` is 9. */
 export function aLog(key: LogKey, changes: Partial<LogRecord> = {}): LogRecord {

@@ -102,7 +102,7 @@ export class LogDevice implements Disposable {
     const start = leaderStarter(
       { url, appId, token: () => token, onError: (error) => this.errors.push(error) },
       {
-        ...{ clock: fastClock(20), connect, upload: fetchUpload, platform: 0 },
+        ...{ clock: fastClock(20), connect, upload: fetchUpload, platform: 'unknown' as const },
         wakeups: { listen: () => () => {} },
       },
     )

@@ -57,7 +57,7 @@ export class TestLeader implements Disposable {
         clock: clock ?? fastClock(1),
         upload: fetchUpload,
         wakeups: { listen: () => () => {} },
-        platform: 0,
+        platform: 'unknown',
         ...ports,
         connect: (address, listener) => {
           this.connections++

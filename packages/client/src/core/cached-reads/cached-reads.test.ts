@@ -157,7 +157,7 @@ describe('a group of 5,000 members', () => {
     bench.answer(bench.take('group.info.batch'), [group])
     bench.answer(bench.take('group.member_list'), [{ user_id: 5 }, { user_id: 9 }])
     bench.answer(bench.take('group.members.info'), [member(5), member(9, { role: 2 })])
-    bench.answer(bench.take('group.application_list'), [{ applicant_id: 6 }])
+    bench.answer(bench.take('group.application_list'), [{ group_id: 7, applicant_id: 6 }])
     bench.answer(bench.take('group.user_joined'), [7])
     bench.answer(bench.take('group.invitation_list'), [])
     return bench

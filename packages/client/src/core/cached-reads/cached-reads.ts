@@ -1,5 +1,5 @@
-import { badAnswer, failureOf, notConnected } from '../../errors.js'
-import type { Failure } from '../../model/failure.js'
+import { type Failure, badAnswer, failureOf, notConnected } from '../../errors.js'
+import { isDraft } from '../../model/draft-key.js'
 import type { CachedRead } from '../../model/records.js'
 import type { CachedReadsListener } from '../access.js'
 import type { CallOutcome, CoreContext } from '../core-context.js'
@@ -63,7 +63,7 @@ export class CachedReads implements Part, CachedReadsListener {
   }
 
   start({ cached }: { readonly cached: readonly CachedRead[] }): void {
-    for (const record of cached) this.#records.set(record.key, record)
+    for (const record of cached) if (!isDraft(record.key)) this.#records.set(record.key, record)
   }
 
   opened(): void {
@@ -274,9 +274,7 @@ export class CachedReads implements Part, CachedReadsListener {
     this.#reads--
     const { kind, refs, entries } = read
     const isTried = failure && isRepeated(failure)
-    const byRef = kind.batch
-      ? new Map(entries.map((entry) => [Object(entry)[kind.batch ?? ''], entry]))
-      : undefined
+    const byRef = valuesByRef(kind, entries)
     // A refusal is an answer too: it ends the back-off.
     this.#failures = isTried ? this.#failures + 1 : 0
     if (isTried) this.#readSoon(waitMsOf(this.#context, failure, this.#failures - 1))
@@ -302,6 +300,20 @@ export class CachedReads implements Part, CachedReadsListener {
     this.#records.set(record.key, record)
     this.#context.batch.putCachedRead(record)
   }
+}
+
+/** Returns what each ref of a batch is answered with; undefined: the read is of one ref. */
+function valuesByRef(
+  { batch, empty }: ReadKind,
+  entries: readonly unknown[],
+): ReadonlyMap<unknown, unknown> | undefined {
+  if (batch === undefined) return undefined
+  const values = new Map<unknown, unknown>()
+  for (const entry of entries) {
+    const ref = Object(entry)[batch]
+    values.set(ref, empty === null ? entry : [...listOf(values.get(ref)), entry])
+  }
+  return values
 }
 
 const timerOf = (key: string) => `stale ${key}`

@@ -11,7 +11,10 @@ export interface ReadKind {
   readonly empty: null | readonly []
   /** True: the answer has a `cursor`; the value is the list of all pages. */
   readonly isPaged?: boolean
-  /** One call reads many refs: the member of each entry that is its ref. Missing ones are empty. */
+  /**
+   * One call reads many refs: the member of each entry that is its ref. The value of a ref is its entry,
+   * or with `empty` [] the list of its entries.
+   */
   readonly batch?: string
   /** A second call, with the entries of a page, has the entries of the value. */
   more?(ref: number, page: readonly { readonly user_id: number }[]): Second
@@ -63,6 +66,7 @@ export const kinds: Readonly<Record<string, ReadKind>> = {
     params: (group_list) => ({ group_list, limit: 500 }),
     empty: [],
     isPaged: true,
+    batch: 'group_id',
   },
   // GroupInvitation.
   invitations: {

@@ -1,7 +1,6 @@
-import { failureOf, notConnected } from '../../errors.js'
+import { type Failure, failureOf, notConnected } from '../../errors.js'
 import type { CallOutcome, CoreContext } from '../core-context.js'
 import type { Command } from '../inputs.js'
-import type { Failure } from '../../model/failure.js'
 import type { Part } from '../part.js'
 import { unanswered } from './calls.js'
 

@@ -46,11 +46,11 @@ describe('calls', () => {
     ])
   })
 
-  it('of an older server name its error though the answer has no name', () => {
+  it('of an older server, whose answers have no name, are refused', () => {
     const bench = online()
     const { outcomes } = bench.call('message.history')
     bench.frame({ id: 1, code: 40_401, data: null, message: 'unknown operation' })
-    expect(outcomes).toMatchObject([{ failure: { code: 40_401, name: 'error_40401' } }])
+    expect(outcomes).toMatchObject([{ failure: { code: 40_401, name: 'refused' } }])
   })
 
   it.each([undefined, null, 'x', 5.5])('with the code %s fail as bad_answer', (code) => {

@@ -1,6 +1,5 @@
-import { badAnswer, failureOf } from '../../errors.js'
+import { type Failure, type FailureName, badAnswer, failureOf } from '../../errors.js'
 import type { ActingFor, CallOutcome } from '../core-context.js'
-import type { Failure } from '../../model/failure.js'
 import type { OpenedSession } from '../part.js'
 import { bytesOf } from './wire-text.js'
 
@@ -198,7 +197,7 @@ export function failureIn(frame: AnswerMembers): Failure | undefined {
   if (!Number.isSafeInteger(code)) return badAnswer('a call')
   return {
     code: code as number,
-    name: typeof name === 'string' ? name : `error_${code}`,
+    name: typeof name === 'string' ? (name as FailureName) : 'refused',
     message: typeof message === 'string' ? message : '',
     retry: retry === true,
     ...(typeof retryAfterMs === 'number' && { retryAfterMs }),

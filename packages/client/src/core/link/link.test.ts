@@ -373,7 +373,12 @@ describe('tokens', () => {
   it('a function that fails for good ends the client with its failure', () => {
     const bench = new LinkBench()
     bench.step({ type: 'connect' })
-    const failure = { code: 10_004, name: 'password_incorrect', message: 'x', retry: false }
+    const failure = {
+      code: 10_004,
+      name: 'password_incorrect',
+      message: 'x',
+      retry: false,
+    } as const
     bench.step({ type: 'tokenFailed', failure })
     expect(bench.status).toEqual({ state: 'ended', end: failure })
     bench.pass(1_000_000)

@@ -1,6 +1,5 @@
-import { badAnswer, closeNames, failureOf } from '../../errors.js'
+import { type Failure, badAnswer, closeNames, failureOf } from '../../errors.js'
 import type { CoreContext } from '../core-context.js'
-import type { Failure } from '../../model/failure.js'
 import type { ConnectionStatus } from '../live-state.js'
 import { backoff, isLoggedOut } from '../outcomes.js'
 import type { OpenedSession } from '../part.js'
@@ -437,6 +436,6 @@ function isOurs(code: number): boolean {
 function closeFailure(code: number, reason: string): Failure {
   const message = reason || `closed with ${code}`
   if (!isOurs(code)) return failureOf('not_connected', message, true)
-  const name = closeNames[code as keyof typeof closeNames] ?? `close_${code}`
+  const name = closeNames[code as keyof typeof closeNames] ?? (`close_${code}` as const)
   return { code, name, message, retry: code < 4500 }
 }

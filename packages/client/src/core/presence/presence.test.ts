@@ -155,6 +155,26 @@ describe('typing', () => {
     expect(bench.calls).toHaveLength(3)
   })
 
+  it('of the own user ends with a signal while others see it, and may begin again at once', () => {
+    const bench = Bench.create()
+    bench.open()
+    const type = (isEnd: boolean) =>
+      bench.command({ type: 'typing', conversationId: 9, isGroup: false, isEnd })
+    type(true)
+    expect(bench.calls).toEqual([])
+    type(false)
+    type(true)
+    type(true)
+    type(false)
+    bench.advance(6_000)
+    type(true)
+    expect(bench.calls.map(({ data }) => Object(data).ext)).toEqual([
+      '{"input_status":"typing"}',
+      '{"input_status":"nothing"}',
+      '{"input_status":"typing"}',
+    ])
+  })
+
   it('of the own user is signalled again after a message', () => {
     const bench = Bench.create()
     bench.open()

@@ -12,8 +12,8 @@ const maxShown = 200
 /** Shows which users type, and signals that the own user types. */
 export class Typing implements Part {
   readonly #context: CoreContext
-  /** Conversations in which the own user was signalled a moment ago. */
-  readonly #signalled = new Set<string>()
+  /** Time of the last signal of the own user, by conversation. */
+  readonly #signalledAt = new Map<string, number>()
 
   constructor(context: CoreContext) {
     this.#context = context
@@ -22,7 +22,7 @@ export class Typing implements Part {
   /** @returns false: the command belongs to another part */
   command(id: string, command: Command): boolean {
     if (command.type !== 'typing') return false
-    this.#signal(command.conversationId, command.isGroup)
+    this.#signal(command)
     this.#context.emit({ type: 'result', id, value: null })
     return true
   }
@@ -42,7 +42,7 @@ export class Typing implements Part {
     const conversationId = conversationOf(log, this.#context.me)
     if (userId === this.#context.me) {
       // The message ended what the others see, so the next key is signalled.
-      if (!isSignal) this.#signalled.delete(keyOfTyping(conversationId, kindOf(log) === 'group'))
+      if (!isSignal) this.#signalledAt.delete(keyOfTyping(conversationId, kindOf(log) === 'group'))
       return
     }
     const isTyping = isSignal && state === 'typing'
@@ -61,18 +61,23 @@ export class Typing implements Part {
     this.#context.setLive({ typing: isTyping ? [...others, { conversationId, userId }] : others })
   }
 
-  #signal(conversationId: number, isGroup: boolean): void {
-    const { isOpen, me } = this.#context
+  #signal({
+    conversationId,
+    isGroup,
+    isEnd = false,
+  }: Extract<Command, { readonly type: 'typing' }>): void {
+    const { isOpen, me, now } = this.#context
     const key = keyOfTyping(conversationId, isGroup)
-    if (!isOpen || this.#signalled.has(key)) return
-    this.#signalled.add(key)
-    this.#context.after(key, pauseMs, () => this.#signalled.delete(key))
+    const sinceMs = now - (this.#signalledAt.get(key) ?? Number.NEGATIVE_INFINITY)
+    if (!isOpen || (isEnd ? sinceMs >= shownMs : sinceMs < pauseMs)) return
+    if (isEnd) this.#signalledAt.delete(key)
+    else this.#signalledAt.set(key, now)
     const signal = {
       type: isGroup ? 2 : 1,
       targets: [conversationId],
       content_type: 0,
       content: '',
-      ext: '{"input_status":"typing"}',
+      ext: JSON.stringify({ input_status: isEnd ? 'nothing' : 'typing' }),
       from_user_id: me,
     }
     this.#context.call('message.send', signal, () => undefined)

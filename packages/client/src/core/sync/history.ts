@@ -1,7 +1,6 @@
-import { badAnswer, failureOf, notConnected } from '../../errors.js'
+import { type Failure, badAnswer, failureOf, notConnected } from '../../errors.js'
 import type { CallOutcome, CoreContext } from '../core-context.js'
 import type { Command, HistoryResult } from '../inputs.js'
-import type { Failure } from '../../model/failure.js'
 import { wireLog } from '../../model/log-key.js'
 import { foldHistory } from '../logs/fold-answers.js'
 import type { Logs } from '../logs/logs.js'

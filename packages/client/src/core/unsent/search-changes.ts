@@ -1,6 +1,5 @@
-import { badAnswer } from '../../errors.js'
+import { type Failure, badAnswer } from '../../errors.js'
 import type { CoreContext } from '../core-context.js'
-import type { Failure } from '../../model/failure.js'
 import { wireLog } from '../../model/log-key.js'
 import { changesPageOf } from '../logs/wire.js'
 import { isRepeated } from '../outcomes.js'

@@ -1,6 +1,5 @@
 /** The call that sends an unsent message, and what its outcome means. */
-import { badAnswer } from '../../errors.js'
-import type { Failure } from '../../model/failure.js'
+import { type Failure, badAnswer } from '../../errors.js'
 import type { UnsentRecord } from '../../model/records.js'
 import type { CallOutcome } from '../core-context.js'
 import { isLoggedOut, isRepeated } from '../outcomes.js'

@@ -1,4 +1,4 @@
-import type { Failure } from '../../model/failure.js'
+import type { Failure } from '../../errors.js'
 import type { UnsentRecord } from '../../model/records.js'
 import type { CoreContext } from '../core-context.js'
 import { waitMsOf } from '../outcomes.js'

@@ -1,7 +1,6 @@
-import { failureOf } from '../../errors.js'
+import { type Failure, failureOf } from '../../errors.js'
 import type { CallOutcome, CoreContext } from '../core-context.js'
 import type { Command } from '../inputs.js'
-import type { Failure } from '../../model/failure.js'
 import { bytesOf } from '../link/wire-text.js'
 import { directKey, groupKey } from '../../model/log-key.js'
 import type { OpenedSession, Part, PartInput } from '../part.js'
@@ -62,7 +61,7 @@ export class Unsent implements Part, UnsentListener {
   }
 
   start({ unsent }: { readonly unsent: readonly UnsentRecord[] }): void {
-    for (const entry of unsent.toSorted((a, b) => a.order - b.order)) {
+    for (const entry of [...unsent].sort((a, b) => a.order - b.order)) {
       this.#nextOrder = Math.max(this.#nextOrder, entry.order + 1)
       // Its call was in flight when the core ended.
       if (entry.state === 'sending') this.#put({ ...entry, state: 'unknown' })
@@ -155,7 +154,7 @@ export class Unsent implements Part, UnsentListener {
     if (entry.state !== 'failed') return undefined
     const { failure, triedAt, triedAtChange, ...untried } = entry
     const isUndecided = failure?.name === 'undecided'
-    if (isUndecided && !anyway) return failure
+    if (isUndecided && !anyway) return failure as Failure
     // The message that may have been stored must not be taken for this one.
     const id = isUndecided ? Math.floor(this.#context.random() * (2 ** 53 - 1)) + 1 : transactionId
     if (isUndecided) this.#drop(entry)

@@ -1,9 +1,9 @@
-import { failureOf } from '../../errors.js'
+import type { Failure } from '../../errors.js'
 import type { UploadAnswer } from '../../ports/transport.js'
 import type { CallOutcome, CoreContext } from '../core-context.js'
-import type { Failure } from '../../model/failure.js'
 import { jsonObject } from '../link/wire-text.js'
 import { isRepeated, waitMsOf } from '../outcomes.js'
+import { failureOfUpload } from './upload-failure.js'
 import type { UnsentRecord } from '../../model/records.js'
 
 /** Takes the outcomes of uploads. */
@@ -17,15 +17,6 @@ const maxRunning = 3
 const maxTries = 8
 /** Parts of a file after which progress is shown again. */
 const progressSteps = 100
-
-/** Answers of the upload that no repeat changes. */
-const finalFailures = new Map([
-  [14002, 'file_type_invalid'],
-  [14003, 'file_too_large'],
-  [14005, 'file_missing'],
-  [14006, 'file_name_invalid'],
-  [14007, 'file_quota_reached'],
-])
 
 interface TicketAnswer {
   readonly upload_url: string
@@ -161,22 +152,6 @@ export class Uploads {
     const { [transactionId]: shown, ...uploads } = this.#context.live.uploads
     if (shown) this.#context.setLive({ uploads })
   }
-}
-
-/** Returns undefined for a success: the service answers `data` true, a callback of a store `Status` OK. */
-function failureOfUpload(
-  { status, body }: UploadAnswer = { status: 0, body: '' },
-): Failure | undefined {
-  const { data, Status, code, message } = jsonObject(body) ?? {}
-  if (status < 300 && (data === true || Status === 'OK')) return undefined
-  const name = finalFailures.get(code as number)
-  return name
-    ? { code: code as number, name, message: String(message ?? ''), retry: false }
-    : failureOf(
-        'upload_failed',
-        String(message || `the upload was answered with ${status || 'nothing'}`),
-        true,
-      )
 }
 
 /** Returns the attachment with the address; its other members come with the command. */

@@ -18,7 +18,8 @@ export type Composed = ReadonlyMap<
 >
 
 /**
- * Returns the stored messages of a list: those of all logs from the ID on from which every log is loaded.
+ * Returns the stored messages of a list: those of all logs between the IDs between which every log is
+ * loaded.
  * @param isFailed a log that cannot be loaded now does not hide the other one
  */
 export function shownRows(windows: readonly LogWindow[], isFailed: boolean): readonly StoredRow[] {
@@ -26,9 +27,10 @@ export function shownRows(windows: readonly LogWindow[], isFailed: boolean): rea
     isFailed && rows.size === 0 ? 0 : completeFrom,
   )
   const from = Math.max(0, ...bounds)
+  const to = Math.min(...windows.map(({ completeTo }) => completeTo))
   return windows
     .flatMap((window) => [...window.rows.values()].map((record) => ({ record, window })))
-    .filter(({ record }) => record.msgId >= from)
+    .filter(({ record }) => record.msgId >= from && record.msgId <= to)
     .sort((a, b) => a.record.msgId - b.record.msgId)
 }
 

@@ -1,7 +1,7 @@
 import { isFullRun } from '@hermod/testkit'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { aLog, aMessage, FakeSession, settled } from '../../../test/support/fake-session.js'
+import { aLog, aMessage, FakeSession, upload, settled } from '../../../test/support/fake-session.js'
 import type { Batch } from '../../model/batch.js'
 import type { Command } from '../../core/inputs.js'
 import type { LogKey, MessageRecord, SeqRange } from '../../model/records.js'
@@ -19,8 +19,9 @@ type Action =
   | { readonly type: 'edit' | 'recall'; readonly key: Key; readonly place: number }
   | { readonly type: 'hide'; readonly place: number }
   | { readonly type: 'empty'; readonly key: Key }
-  | { readonly type: 'older'; readonly limit: number }
-  | { readonly type: 'listen' | 'leave' | 'online' | 'offline' | 'reload' | 'wait' }
+  | { readonly type: 'older' | 'newer'; readonly limit: number }
+  | { readonly type: 'around'; readonly place: number; readonly limit: number }
+  | { readonly type: 'listen' | 'leave' | 'online' | 'offline' | 'reload' | 'wait' | 'latest' }
 
 const one = <T extends string>(...types: T[]) => fc.constantFrom(...types)
 const key = fc.constantFrom(...keys)
@@ -40,13 +41,21 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ type: one('empty'), key }) },
   {
     weight: 4,
-    arbitrary: fc.record({ type: one('older'), limit: fc.integer({ min: 1, max: 120 }) }),
+    arbitrary: fc.record({ type: one('older', 'newer'), limit: fc.integer({ min: 1, max: 120 }) }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      type: one('around'),
+      place,
+      limit: fc.integer({ min: 1, max: 120 }),
+    }),
   },
   {
     weight: 4,
     arbitrary: fc.record({ type: one('listen', 'leave', 'online', 'offline', 'wait') }),
   },
-  { weight: 1, arbitrary: fc.record({ type: one('reload') }) },
+  { weight: 1, arbitrary: fc.record({ type: one('reload', 'latest') }) },
 )
 
 /** The server's messages, the client's store, and the list that is tested. */
@@ -65,7 +74,7 @@ class World {
     this.during = [...during]
     const options = { url: 'https://chat.example', appId: 'app', token: () => 'secret' }
     const clock = { now: () => 0, wallTime: () => 0, after: () => () => {}, random: () => 0.5 }
-    this.conversation = createClientOn(this.session, options, clock).conversation(9, 'direct')
+    this.conversation = createClientOn(this.session, options, { clock, upload }).direct(9)
     this.session.beforeRead = () => this.#interrupt()
     this.session.answer = (command) => this.#answer(command)
   }
@@ -89,7 +98,14 @@ class World {
     else if (each.type === 'empty')
       session.apply({ emptiedLogs: [each.key], logs: [this.#record(each.key, [])] })
     else if (each.type === 'older')
-      this.conversation.loadOlder({ limit: each.limit }).catch(() => {})
+      this.conversation.messages.loadOlder({ limit: each.limit }).catch(() => {})
+    else if (each.type === 'newer')
+      this.conversation.messages.loadNewer({ limit: each.limit }).catch(() => {})
+    else if (each.type === 'around')
+      this.conversation.messages
+        .loadAround((each.place % (this.#lastId + 1)) + 1, { limit: each.limit })
+        .catch(() => {})
+    else if (each.type === 'latest') this.conversation.messages.loadLatest().catch(() => {})
     else if (each.type === 'listen')
       this.#stops.push(this.conversation.messages.subscribe(() => {}))
     else if (each.type === 'leave') this.#stops.pop()?.()
@@ -201,11 +217,17 @@ it('message list: changes at any moment of a load leave it equal to the server, 
       world.run({ type: 'online' })
       await settled()
       const [first] = world.shown.messages
-      const expected = world.visible.filter(({ msgId }) => msgId >= (first?.id ?? 0))
+      const last = world.shown.hasNewer ? world.shown.messages.at(-1) : undefined
+      const expected = world.visible.filter(
+        ({ msgId }) => msgId >= (first?.id ?? 0) && msgId <= (last?.id ?? Number.POSITIVE_INFINITY),
+      )
       expect(world.shown).toMatchObject({ isLoading: false })
       expect(world.shown.messages.map(({ id }) => id)).toEqual(expected.map(({ msgId }) => msgId))
+      for (let pages = 0; world.shown.hasNewer && pages < 100; pages++)
+        await world.conversation.messages.loadNewer({ limit: 200 })
+      expect(world.shown.hasNewer).toBe(false)
       for (let pages = 0; world.shown.hasOlder && pages < 100; pages++)
-        await world.conversation.loadOlder({ limit: 200 })
+        await world.conversation.messages.loadOlder({ limit: 200 })
       world.check()
       expect(world.shown.messages).toHaveLength(world.visible.length)
       expect(world.shown.hasOlder).toBe(false)

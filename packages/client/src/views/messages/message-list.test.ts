@@ -4,6 +4,7 @@ import {
   aMessage,
   anUnsent,
   FakeSession,
+  upload,
   me,
   settled,
 } from '../../../test/support/fake-session.js'
@@ -25,8 +26,8 @@ const clock = {
 function aClient() {
   const session = new FakeSession()
   const options = { url: 'https://chat.example', appId: 'app', token: () => 'secret' }
-  const client: Client = createClientOn(session, options, clock)
-  const conversation = client.conversation(9)
+  const client: Client = createClientOn(session, options, { clock, upload })
+  const conversation = client.direct(9)
   const snapshot = () => conversation.messages.getSnapshot()
   const texts = () => snapshot().messages.map(({ text }) => text)
   const seqs = () => snapshot().messages.map(({ id }) => id / 10)
@@ -105,10 +106,10 @@ it('message list: older pages are loaded to the beginning', async () => {
   session.apply({ logs: [session.fill(direct, 120)] })
   conversation.messages.subscribe(() => {})
   await settled()
-  await conversation.loadOlder()
-  await conversation.loadOlder({ limit: 10 })
+  await conversation.messages.loadOlder()
+  await conversation.messages.loadOlder({ limit: 10 })
   expect(seqs()).toEqual(range(11, 120))
-  await conversation.loadOlder()
+  await conversation.messages.loadOlder()
   expect(seqs()).toEqual(range(1, 120))
   expect(snapshot().hasOlder).toBe(false)
 })
@@ -133,9 +134,12 @@ it('message list: two requests for older messages at once load one page', async 
   session.apply({ logs: [session.fill(direct, 120)] })
   conversation.messages.subscribe(() => {})
   await settled()
-  await Promise.all([conversation.loadOlder({ limit: 10 }), conversation.loadOlder({ limit: 10 })])
+  await Promise.all([
+    conversation.messages.loadOlder({ limit: 10 }),
+    conversation.messages.loadOlder({ limit: 10 }),
+  ])
   expect(seqs()).toEqual(range(61, 120))
-  await conversation.loadOlder({ limit: 10 })
+  await conversation.messages.loadOlder({ limit: 10 })
   expect(seqs()).toEqual(range(51, 120))
 })
 
@@ -146,7 +150,7 @@ it('message list: what the store lacks comes from the server', async () => {
   conversation.messages.subscribe(() => {})
   await settled()
   expect(seqs()).toEqual(range(81, 130))
-  await conversation.loadOlder({ limit: 100 })
+  await conversation.messages.loadOlder({ limit: 100 })
   expect(seqs()).toEqual(range(1, 130))
   expect(snapshot().hasOlder).toBe(false)
 })
@@ -183,7 +187,7 @@ it('message list: a hole of many messages moves the beginning of the loaded part
   await settled()
   expect(seqs()).toEqual(range(991, 1_000))
   expect(snapshot().hasOlder).toBe(true)
-  await conversation.loadOlder({ limit: 20 })
+  await conversation.messages.loadOlder({ limit: 20 })
   expect(seqs()).toEqual(range(971, 1_000))
 })
 
@@ -214,7 +218,7 @@ it('message list: direct messages and broadcasts of a user are merged by ID', as
   })
   // Direct messages below the first loaded one are not loaded, so an older broadcast waits.
   expect(ids).not.toContain(305)
-  await conversation.loadOlder()
+  await conversation.messages.loadOlder()
   expect(snapshot().messages).toHaveLength(82)
 })
 
@@ -370,12 +374,12 @@ it('message list: a page that cannot be loaded says so, and is loaded with the n
   await settled()
   expect(seqs()).toEqual(range(51, 60))
   expect(snapshot()).toMatchObject({ error: { name: 'not_connected' }, hasOlder: true })
-  await expect(conversation.loadOlder()).rejects.toMatchObject({ name: 'not_connected' })
+  await expect(conversation.messages.loadOlder()).rejects.toMatchObject({ name: 'not_connected' })
   serveHistory(session, 60)
   session.setLive({ connection: { state: 'online' } })
   await settled()
   expect(snapshot().error).toBeUndefined()
-  await conversation.loadOlder()
+  await conversation.messages.loadOlder()
   expect(seqs()).toEqual(range(1, 60))
 })
 
@@ -384,7 +388,7 @@ it('message list: an aborted signal ends the waiting only', async () => {
   session.apply({ logs: [session.fill(direct, 5)] })
   const abort = new AbortController()
   abort.abort()
-  await expect(conversation.loadOlder({ signal: abort.signal })).rejects.toMatchObject({
+  await expect(conversation.messages.loadOlder({ signal: abort.signal })).rejects.toMatchObject({
     name: 'aborted',
   })
   await settled()
@@ -394,7 +398,7 @@ it('message list: an aborted signal ends the waiting only', async () => {
 it('message list: a list without listeners follows what it has loaded', async () => {
   const { session, conversation, seqs } = aClient()
   session.apply({ logs: [session.fill(direct, 2)] })
-  await conversation.loadOlder()
+  await conversation.messages.loadOlder()
   session.apply({
     messages: [aMessage(direct, 3)],
     logs: [aLog(direct, { seq: 3, ranges: [[1, 3]] })],
@@ -422,7 +426,7 @@ it.each([true, false])(
     const { session, conversation } = aClient()
     session.setLive({ isDurable })
     session.apply({ logs: [session.fill(direct, 200)] })
-    await conversation.loadOlder({ limit: 150 })
+    await conversation.messages.loadOlder({ limit: 150 })
     const end = conversation.messages.subscribe(() => {})
     end()
     const forgotten = isDurable ? [] : [{ type: 'forget', log: direct, beforeSeq: 151 }]
@@ -439,4 +443,73 @@ it('message list: while it has listeners its logs are on screen', async () => {
   unsubscribe()
   await settled()
   expect(session.commandsOf('onScreen').at(-1)?.logs).toEqual([])
+})
+
+it('message list: around a message, from the store and the server, and on to both ends', async () => {
+  const { session, conversation, snapshot, seqs } = aClient()
+  serveHistory(session, 2_000)
+  session.apply({
+    logs: [
+      session.fill(direct, 2_000, {
+        ranges: [
+          [401, 420],
+          [1_991, 2_000],
+        ],
+      }),
+    ],
+  })
+  conversation.messages.subscribe(() => {})
+  await settled()
+  await conversation.messages.loadAround(4_100, { limit: 100 })
+  expect(seqs()).toEqual(range(361, 460))
+  expect(snapshot()).toMatchObject({ hasOlder: true, hasNewer: true, isLoading: false })
+  expect(session.commandsOf('history').length).toBeLessThan(15)
+  const { messages } = snapshot()
+  await conversation.messages.loadNewer({ limit: 40 })
+  expect(seqs()).toEqual(range(361, 500))
+  expect(snapshot().messages[0]).toBe(messages[0])
+  await conversation.messages.loadOlder({ limit: 10 })
+  expect(seqs()).toEqual(range(351, 500))
+  await conversation.messages.loadLatest()
+  expect(seqs()).toEqual(range(1_951, 2_000))
+  expect(snapshot().hasNewer).toBe(false)
+})
+
+it('message list: around a message that is gone; what comes shows at the end only', async () => {
+  const { session, conversation, snapshot, seqs } = aClient()
+  session.apply({
+    logs: [session.fill(direct, 60)],
+    removed: [{ log: direct, seq: 20 }],
+    unsent: [anUnsent(1)],
+  })
+  await conversation.messages.loadAround(200, { limit: 4 })
+  expect(seqs()).toEqual([18, 19, 21])
+  session.apply({ logs: [session.fill(direct, 61)], messages: [aMessage(direct, 61)] })
+  session.apply({ messages: [aMessage(direct, 19, { content: 'edited' })] })
+  expect(seqs()).toEqual([18, 19, 21])
+  expect(snapshot().messages[1]?.text).toBe('edited')
+  while (snapshot().hasNewer) await conversation.messages.loadNewer({ limit: 20 })
+  expect(seqs()).toEqual([18, 19, ...range(21, 61), 0])
+  session.apply({
+    logs: [aLog(direct, { seq: 62, ranges: [[1, 62]] })],
+    messages: [aMessage(direct, 62)],
+  })
+  expect(seqs().at(-2)).toBe(62)
+})
+
+it('message list: the first unread message, once it is loaded', async () => {
+  const { session, conversation, snapshot } = aClient()
+  session.apply({
+    logs: [session.fill(direct, 120, { readSeq: 40, unread: 80 })],
+    messages: [aMessage(direct, 41, { senderId: me })],
+  })
+  conversation.messages.subscribe(() => {})
+  await settled()
+  expect(snapshot().firstUnreadKey).toBeUndefined()
+  expect(conversation.summary.getSnapshot().readSeq).toBe(40)
+  await conversation.messages.loadOlder()
+  const { messages, firstUnreadKey } = snapshot()
+  expect(messages.find(({ seq }) => seq === 42)?.key).toBe(firstUnreadKey)
+  session.apply({ logs: [aLog(direct, { seq: 120, ranges: [[1, 120]], readSeq: 120 })] })
+  expect(snapshot().firstUnreadKey).toBeUndefined()
 })

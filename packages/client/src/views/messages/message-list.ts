@@ -3,21 +3,21 @@ import type { ConversationKind, ConversationParts } from '../conversation-parts.
 import { type Hub, isSameList, shareList, shareObject } from '../hub.js'
 import type { Interests } from '../interests.js'
 import { createView } from '../view.js'
-import { type Composed, composeMessages } from './compose-messages.js'
+import type { MessageRecord } from '../../model/records.js'
+import { type Composed, composeMessages, type StoredRow } from './compose-messages.js'
+import { keyOfStored } from './message.js'
 import { MessageLoader } from './message-loader.js'
 
-/** The messages of a conversation: a view, and its request for more. */
+/** The messages of a conversation: a view, and its loader. */
 export interface LoadedMessages {
   readonly view: View<MessageList>
-  /** @throws ClientError */
-  loadOlder(limit: number): Promise<void>
+  readonly loader: Pick<MessageLoader, 'loadOlder' | 'loadNewer' | 'loadAround' | 'loadLatest'>
 }
 
 /** Parts of a client that a list of messages uses. */
 interface MessageListOptions {
   readonly id: number
-  /** The kind of the conversation, as it is known now. */
-  readonly kind: () => ConversationKind
+  readonly kind: ConversationKind
   readonly parts: ConversationParts
   readonly interests: Interests
 }
@@ -27,7 +27,7 @@ export function createMessageList(
   hub: Hub,
   { id, kind, parts, interests }: MessageListOptions,
 ): LoadedMessages {
-  const keys = () => parts.keys(id, kind())
+  const keys = () => parts.keys(id, kind)
   const loader = new MessageLoader(hub, {
     keys,
     keysChanged: () => interests.changed(),
@@ -38,7 +38,7 @@ export function createMessageList(
 
   /** Everything that the view is made of. */
   const inputs = () => {
-    const unsent = parts.unsent(id)
+    const unsent = parts.unsent(id, kind)
     const uploads = unsent.length > 0 && hub.session.state.live.uploads
     const records = loader.windows.map(({ record }) => record)
     const { changes, pending, failure, isUnknown } = loader
@@ -46,20 +46,24 @@ export function createMessageList(
   }
 
   const view = createView<MessageList>(hub, {
-    initial: { messages: [], hasOlder: false, isLoading: true },
+    initial: { messages: [], hasOlder: false, hasNewer: false, isLoading: true },
     compute(former) {
       const next = inputs()
       if (former && isSameList(lastInputs, next)) return former
       lastInputs = next
       const { me } = hub
       const { uploads } = hub.session.state.live
-      composed = composeMessages(loader.rows, parts.unsent(id), { me, uploads, former: composed })
+      const { rows, hasOlder, hasNewer, isLoading, failure } = loader
+      const unsent = hasNewer ? [] : parts.unsent(id, kind)
+      composed = composeMessages(rows, unsent, { me, uploads, former: composed })
       const messages = Array.from(composed.values(), ({ message }) => message)
-      const { hasOlder, isLoading, failure } = loader
+      const firstUnread = firstUnreadOf(rows, me)
       return shareObject<MessageList>(former, {
         messages: shareList(former?.messages, messages),
         hasOlder,
+        hasNewer,
         isLoading,
+        ...(firstUnread && { firstUnreadKey: keyOfStored(firstUnread, me) }),
         ...(failure && { error: failure }),
       })
     },
@@ -67,8 +71,8 @@ export function createMessageList(
       const endLoads = loader.watch()
       const endInterest = interests.add({
         rank: 0,
-        reads: () => [`${kind() === 'group' ? 'group' : 'user'}.${id}`],
-        presence: () => (kind() === 'group' ? [] : [id]),
+        reads: () => [`${kind === 'group' ? 'group' : 'user'}.${id}`],
+        presence: () => (kind === 'group' ? [] : [id]),
         logs: keys,
       })
       return () => {
@@ -77,5 +81,17 @@ export function createMessageList(
       }
     },
   })
-  return { view, loadOlder: (limit) => loader.loadOlder(limit) }
+  return { view, loader }
+}
+
+/** Returns the oldest unread message of others; undefined: none, or it is not loaded. */
+function firstUnreadOf(rows: readonly StoredRow[], me: number): MessageRecord | undefined {
+  const first = rows.find(({ record: { senderId, seq }, window }) => {
+    const { unread = 0, readSeq = 0 } = window.record ?? {}
+    return senderId !== me && unread > 0 && seq > readSeq
+  })
+  const isAllLoaded = rows.every(
+    ({ window: { lower = 0, record } }) => lower <= (record?.readSeq ?? 0) + 1,
+  )
+  return isAllLoaded ? first?.record : undefined
 }

@@ -1,5 +1,4 @@
-import { ClientError, failureOf } from '../../errors.js'
-import type { Failure } from '../../model/failure.js'
+import { type Failure, ClientError, failureOf } from '../../errors.js'
 import type { LogKey } from '../../model/records.js'
 import type { StateChange } from '../../sessions/session.js'
 import type { Hub } from '../hub.js'
@@ -49,6 +48,7 @@ export class MessageLoader {
    * same page.
    */
   #older: Promise<void> | undefined
+  #newer: Promise<void> | undefined
 
   constructor(hub: Hub, options: LoaderOptions) {
     this.#hub = hub
@@ -88,6 +88,10 @@ export class MessageLoader {
 
   get hasOlder(): boolean {
     return this.windows.some(({ hasOlder }) => hasOlder)
+  }
+
+  get hasNewer(): boolean {
+    return this.windows.some(({ hasNewer }) => hasNewer)
   }
 
   /** True: a load runs, or has to. */
@@ -133,6 +137,35 @@ export class MessageLoader {
     return this.#older
   }
 
+  /** @throws ClientError */
+  loadNewer(limit: number): Promise<void> {
+    this.#newer ??= this.#run('newer', async () => {
+      if (this.#isStale) await this.#loadAgain()
+      const goal = this.rows.length + limit
+      for (let loads = 0; loads < maxLoads && this.rows.length < goal; loads++) {
+        // The log that hides newer messages of the other one.
+        const [next] = this.windows
+          .filter(({ hasNewer }) => hasNewer)
+          .sort((a, b) => a.completeTo - b.completeTo)
+        if (next === undefined) return
+        await next.loadNewer(limit)
+      }
+    }).finally(() => {
+      this.#newer = undefined
+    })
+    return this.#newer
+  }
+
+  /** Shows the messages around one. @throws ClientError */
+  loadAround(msgId: number, size: number): Promise<void> {
+    return this.#run('around', () => this.#replace((window) => window.loadAround(msgId, size)))
+  }
+
+  /** Shows the newest messages. @throws ClientError */
+  loadLatest(): Promise<void> {
+    return this.#run('around', () => this.#loadEnds())
+  }
+
   get #isOnline(): boolean {
     return this.#hub.session.state.live.connection.state === 'online'
   }
@@ -143,7 +176,7 @@ export class MessageLoader {
 
   /** True: what was loaded is gone. */
   get #isEmpty(): boolean {
-    return this.rows.length === 0 && this.hasOlder
+    return this.rows.length === 0 && (this.hasOlder || this.hasNewer)
   }
 
   get #isIncomplete(): boolean {
@@ -181,7 +214,7 @@ export class MessageLoader {
       this.#run('complete', () => this.#complete()).catch(() => {})
   }
 
-  #run(kind: 'complete' | 'older', load: () => Promise<void>): Promise<void> {
+  #run(kind: 'complete' | 'older' | 'newer' | 'around', load: () => Promise<void>): Promise<void> {
     this.#startFollowing()
     this.#pending++
     const before = this.#changes
@@ -192,7 +225,7 @@ export class MessageLoader {
       this.#changes++
       this.#options.changed()
       // Something may be incomplete still, or again; but a load that changed nothing is not repeated.
-      if (isChanged || kind === 'older') this.#ensure()
+      if (isChanged || kind !== 'complete') this.#ensure()
     }
     const result = this.#queue.then(load).then(
       () => finish(),
@@ -208,6 +241,7 @@ export class MessageLoader {
 
   async #complete(): Promise<void> {
     if (this.#isStale) await this.#loadAgain()
+    if (this.#isEmpty && this.hasNewer) await this.#loadEnds()
     if (this.#isUnloaded || this.#isEmpty) await this.#loadUpTo(pageSize)
     for (const window of this.windows)
       for (let fills = 0; fills < maxLoads && this.#isOnline && window.hasHole; fills++)
@@ -231,11 +265,23 @@ export class MessageLoader {
 
   async #loadAgain(): Promise<void> {
     this.#isStale = false
-    const former = this.windows
-    this.#fresh = former.map((window) => new LogWindow(this.#hub.session, window.key, window))
-    for (const [index, window] of this.#fresh.entries())
-      if (former[index]?.lower !== undefined)
-        await window.loadOlder(Math.max(pageSize, former[index].rows.size))
+    await this.#replace(async (window, { lower, upper, rows }) => {
+      if (lower !== undefined && upper !== undefined) await window.loadRange(lower, upper)
+      else if (lower !== undefined) await window.loadOlder(Math.max(pageSize, rows.size))
+    })
+  }
+
+  #loadEnds(): Promise<void> {
+    return this.#replace((window) => window.loadOlder(pageSize))
+  }
+
+  /** Loads other windows, which take the place of the present ones when all are loaded. */
+  async #replace(load: (window: LogWindow, former: LogWindow) => Promise<void>): Promise<void> {
+    const pairs = this.windows.map(
+      (former) => [new LogWindow(this.#hub.session, former.key, former), former] as const,
+    )
+    this.#fresh = pairs.map(([window]) => window)
+    for (const [window, former] of pairs) await load(window, former)
     this.#windows = this.#fresh
     this.#fresh = []
   }

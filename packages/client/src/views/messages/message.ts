@@ -1,5 +1,7 @@
-import type { Attachment, Message, MessageStatus } from '../../api.js'
-import type { LogRecord, MessageContent, MessageRecord, UnsentRecord } from '../../model/records.js'
+import type { Message, MessageStatus } from '../../api.js'
+import type { Failure } from '../../errors.js'
+import type { LogRecord, MessageRecord, UnsentRecord } from '../../model/records.js'
+import { fromWire } from '../../wire/from-wire.js'
 
 /** The key of an own message, from the moment it is written to the end of its life. */
 export function keyOfTransaction(transactionId: number): string {
@@ -12,6 +14,16 @@ export function transactionOf(key: string): number | undefined {
   return id === undefined ? undefined : Number(id)
 }
 
+/** Returns the key of a stored message. */
+export function keyOfStored(
+  { log, msgId, senderId, transactionId }: MessageRecord,
+  me: number,
+): string {
+  return senderId === me && transactionId !== undefined
+    ? keyOfTransaction(transactionId)
+    : `${log}/${msgId}`
+}
+
 /** Returns the view of a stored message. */
 export function storedMessage(
   record: MessageRecord,
@@ -21,15 +33,13 @@ export function storedMessage(
 ): Message {
   const isOwn = record.senderId === me
   return {
-    key:
-      isOwn && record.transactionId !== undefined
-        ? keyOfTransaction(record.transactionId)
-        : `${record.log}/${record.msgId}`,
+    key: keyOfStored(record, me),
     id: record.msgId,
+    seq: record.seq,
     conversationId: log.conversationId,
     senderId: record.senderId,
     isOwn,
-    ...contentOf(record),
+    ...fromWire.content(record),
     isSystem: record.isSystem,
     isBroadcast: log.kind === 'broadcast',
     timestamp: record.timestamp,
@@ -58,54 +68,17 @@ export function unsentMessage(entry: UnsentRecord, me: number, upload: Message['
   return {
     key: keyOfTransaction(entry.transactionId),
     id: entry.msgId ?? 0,
+    seq: 0,
     conversationId: entry.conversationId,
     senderId: me,
     isOwn: true,
-    ...contentOf(entry),
+    ...fromWire.content(entry),
     isSystem: false,
     isBroadcast: false,
     timestamp: entry.createdAt,
     isEdited: false,
     status: state === 'failed' || state === 'unknown' || state === 'sent' ? state : 'sending',
-    ...(state === 'failed' && entry.failure && { failure: entry.failure }),
+    ...(state === 'failed' && entry.failure && { failure: entry.failure as Failure }),
     ...(file && { file: file.blob, upload: upload ?? { sent, total } }),
   }
-}
-
-function contentOf({ contentType, content, attachment, config, ext }: MessageContent) {
-  const parsed = parseAttachment(attachment)
-  return {
-    contentType,
-    text: content,
-    ...(parsed && { attachment: parsed }),
-    ext,
-    raw: { attachment, config },
-  }
-}
-
-function parseAttachment(text: string): Attachment | undefined {
-  if (text === '') return undefined
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-    const { dName, fLen } = value as Record<string, unknown>
-    const read: Record<string, unknown> = { name: dName, size: fLen, ...value }
-    // Other users write it: what an app shows without a check must have the type of the interface.
-    for (const [member, isRight] of Object.entries(attachmentMembers))
-      if (!isRight(read[member])) delete read[member]
-    return read
-  } catch {
-    return undefined
-  }
-}
-
-const isText = (value: unknown) => typeof value === 'string'
-const isAmount = (value: unknown) => Number.isFinite(value) && (value as number) >= 0
-const attachmentMembers = {
-  url: isText,
-  name: isText,
-  size: isAmount,
-  width: isAmount,
-  height: isAmount,
-  duration: isAmount,
 }

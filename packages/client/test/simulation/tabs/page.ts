@@ -74,7 +74,7 @@ export class Page {
         wakeups: { listen: () => () => {} },
         openStore: async () => browser.storeOf(loop),
         openTabs: () => browser.tabsOf(loop, () => this.isVisible, this.#watchers),
-        platform: 6,
+        platform: 'web',
       },
     )
     this.session.subscribe(() => {

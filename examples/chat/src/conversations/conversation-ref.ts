@@ -1,5 +1,0 @@
-/** Names a conversation. */
-export interface ConversationRef {
-  readonly id: number
-  readonly kind: 'direct' | 'group'
-}

@@ -1,0 +1,107 @@
+import type { Failure } from '../errors.js'
+import type { contentTypes } from '../model/words.js'
+
+/** The kind of a message's content. */
+export type ContentType = (typeof contentTypes)[number]
+
+/**
+ * - `sending`: on its way, or waiting for the connection
+ * - `unknown`: sent, and not answered yet
+ * - `failed`: refused; see `failure`
+ * - `sent`: on the server's disk
+ * - `delivered`, `read`: by a device of the other user; of groups `read`: by any other member
+ */
+export type MessageStatus = 'sending' | 'unknown' | 'failed' | 'sent' | 'delivered' | 'read'
+
+/**
+ * An app's own fields of a message. The app adds them by declaration merging:
+ *
+ * `declare module '@hermod/client' { interface CustomMessageData { orderId?: number } }`
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: apps add members to it
+export interface CustomMessageData {}
+
+/** The part of a message that its sender has written. */
+export interface MessageContent {
+  /** `unknown`: a kind that this version of the client does not know. */
+  readonly contentType: ContentType | 'unknown'
+  readonly text: string
+  /** The attachment of a message with a file, or of a location; absent: none, or not readable. */
+  readonly attachment?: Attachment
+  /**
+   * The app's own fields; absent: none. Other users write them, so each may be missing or of another
+   * type than the app has declared.
+   */
+  readonly custom?: Partial<CustomMessageData>
+  /** Members of the group who are notified of the message: their IDs, or all; absent: none. */
+  readonly mentions?: readonly number[] | 'all'
+  /** Members of a group who are asked for a read receipt; absent: none. See {@link Conversation.receipts}. */
+  readonly receiptsOf?: readonly number[]
+}
+
+/** A message of a conversation, sent or not. */
+export interface Message extends MessageContent {
+  /** The same for the whole life of the message, also before it has an ID. */
+  readonly key: string
+  /** 0: not stored by the server yet. */
+  readonly id: number
+  /**
+   * Its position in the conversation, from 1; 0: not stored by the server yet. Broadcasts have positions
+   * of their own.
+   */
+  readonly seq: number
+  /** The other user, or the group. */
+  readonly conversationId: number
+  readonly senderId: number
+  readonly isOwn: boolean
+  readonly isSystem: boolean
+  /** True for a broadcast to all users. */
+  readonly isBroadcast: boolean
+  /** Milliseconds since 1970, of the server once it is stored. */
+  readonly timestamp: number
+  readonly isEdited: boolean
+  /** The state of an own message; `sent` for those of others. */
+  readonly status: MessageStatus
+  /** Why a failed message was not sent. */
+  readonly failure?: Failure
+  /** The file of a message that is not stored yet, for example to show it. */
+  readonly file?: Blob
+  /** The bytes of that file that are uploaded, and all of them. */
+  readonly upload?: { readonly sent: number; readonly total: number }
+}
+
+/**
+ * The JSON object in the attachment of a message; more members are those of the app. `name` and
+ * `size` are also read from `dName` and `fLen`, as other clients of the service name them.
+ */
+export interface Attachment {
+  /** Address of the file; absent while it is uploaded. {@link Client.fileUrl} adds the credentials. */
+  readonly url?: string
+  readonly name?: string
+  /** Bytes. */
+  readonly size?: number
+  readonly width?: number
+  readonly height?: number
+  /** Length of audio and video, milliseconds. */
+  readonly duration?: number
+  readonly [extra: string]: unknown
+}
+
+/** The content of a new message. */
+export interface Draft {
+  readonly text?: string
+  /** Uploaded before the message is sent. */
+  readonly file?: File | Blob
+  /** The name for a Blob that has none. */
+  readonly fileName?: string
+  /** Default: that of the file's type, else `text`. */
+  readonly contentType?: ContentType
+  /** Members for the attachment next to those of the file, or all of it without a file. */
+  readonly attachment?: Readonly<Record<string, unknown>>
+  /** The app's own fields. */
+  readonly custom?: CustomMessageData
+  /** Members of the group to notify: their IDs, or all. */
+  readonly mentions?: readonly number[] | 'all'
+  /** Members of a group with read receipts who are asked for one, see {@link Conversation.receipts}. */
+  readonly receiptsOf?: readonly number[]
+}
