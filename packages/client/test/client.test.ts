@@ -113,6 +113,47 @@ it('two users write, edit, recall and read; both see the same, with one key for 
   )
 })
 
+it('an edit and a recall that are made offline are done later; an edit overwrites none that its user has not seen', async () => {
+  const [a, b] = [await aUser(), await aUser()]
+  const [phone, page, bob] = [await a.connect(), await a.connect(), await b.connect()]
+  const [ofPhone, ofPage] = [phone.direct(b.id), page.direct(b.id)]
+  const ofBob = bob.direct(a.id)
+  await ofPhone.send('one')
+  await ofPhone.send('two')
+  const { messages } = await when(ofPhone.messages, (list) => last(list)?.status === 'sent')
+  const [one, two] = messages as [Message, Message]
+  await when(ofPage.messages, (list) => last(list)?.id === two.id)
+
+  phone.disconnect()
+  await ofPhone.edit(one, 'from the phone')
+  await ofPhone.recall(two)
+  expect(ofPhone.messages.getSnapshot().messages).toMatchObject([
+    { text: 'from the phone', isEdited: true, pending: { kind: 'edit', status: 'sending' } },
+    { text: 'two', pending: { kind: 'recall', status: 'sending' } },
+  ])
+  await phone.connect()
+  await when(ofBob.messages, (list) => list.messages.length === 1)
+  await when(ofBob.messages, (list) => last(list)?.text === 'from the phone')
+  const done = await when(ofPhone.messages, (list) => list.messages.length === 1)
+  const [edited] = done.messages as [Message]
+  expect(edited).not.toHaveProperty('pending')
+
+  phone.disconnect()
+  const shown = await when(ofPage.messages, (list) => last(list)?.text === 'from the phone')
+  const [seen] = shown.messages as [Message]
+  await ofPage.edit(seen, 'from the page')
+  await when(ofBob.messages, (list) => last(list)?.text === 'from the page')
+  await ofPhone.edit(edited, 'late')
+  await phone.connect()
+  const failed = await when(ofPhone.messages, (list) => last(list)?.pending?.status === 'failed')
+  expect(last(failed)).toMatchObject({
+    text: 'from the page',
+    pending: { text: 'late', failure: { name: 'edited_meanwhile' } },
+  })
+  await ofPhone.retry(last(failed)?.pending?.key ?? '', { anyway: true })
+  await when(ofBob.messages, (list) => last(list)?.text === 'late')
+})
+
 it('a new client shows the newest messages, and loads older ones to the beginning', async () => {
   const [a, b] = [await aUser(), await aUser()]
   const sender = await a.connect()

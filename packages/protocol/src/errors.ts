@@ -357,6 +357,12 @@ export const errorCatalogue = {
     'too many pinned conversations',
     'A user pins at most 1000 conversations.',
   ),
+  edited_meanwhile: entry(
+    13014,
+    409,
+    'message was edited meanwhile',
+    'The message has another edit_timestamp than the edit names.',
+  ),
 
   file_signature_invalid: entry(
     14000,

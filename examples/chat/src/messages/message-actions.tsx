@@ -9,9 +9,9 @@ interface MessageActionsProps {
   onEdit(): void
 }
 
-/** Actions on an own message: edit and recall a sent one, retry and discard a failed one. */
+/** Actions on an own message: edit and recall; retry and discard one that failed, or its change. */
 export function MessageActions({ conversation, message, ...props }: MessageActionsProps) {
-  const { key, isOwn, id, status, contentType, failure } = message
+  const { isOwn, contentType, pending } = message
   const attempt = useAttempt()
   if (!isOwn) return null
   const tabIndex = props.isTabStop ? 0 : -1
@@ -20,9 +20,11 @@ export function MessageActions({ conversation, message, ...props }: MessageActio
     // The button may vanish with its message.
     button.closest('.conversation')?.querySelector('textarea')?.focus()
   }
-  // The footer says that it may have been stored; sending it again is up to the user.
-  const anyway = failure?.name === 'undecided'
-  if (status === 'failed')
+  const failed = [message, pending].find((each) => each?.status === 'failed')
+  if (failed) {
+    const { key, failure } = failed
+    // The footer says why; sending it all the same is up to the user.
+    const anyway = failure?.name === 'undecided' || failure?.name === 'edited_meanwhile'
     return (
       <div className="message-actions always">
         <IconButton
@@ -41,7 +43,7 @@ export function MessageActions({ conversation, message, ...props }: MessageActio
         />
       </div>
     )
-  if (id === 0) return null
+  }
   return (
     <div className="message-actions">
       {contentType === 'text' && (

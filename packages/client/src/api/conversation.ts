@@ -106,14 +106,19 @@ export interface Conversation extends ConversationRef {
    */
   send(draft: string | Draft, options?: CallOptions): Promise<string>
   /**
-   * Sends a failed message again.
-   * @param options.anyway also one that failed as `undecided`: it may have been stored, so the other
-   *   users may see it twice
+   * Sends a failed message, edit or recall again.
+   * @param options.anyway also a message that failed as `undecided`: it may have been stored, so the
+   *   other users may see it twice; and an edit that failed as `edited_meanwhile`, in place of the other
    */
   retry(key: string, options?: CallOptions & { readonly anyway?: boolean }): Promise<void>
-  /** Drops a message that was not sent. */
+  /** Drops a message, edit or recall that was not sent. */
   discard(key: string, options?: CallOptions): Promise<void>
+  /**
+   * Queues an edit, as `send` queues a message; `pending` of the message shows what becomes of it. The
+   * text of a message that is not sent yet is changed at once.
+   */
   edit(message: Message, text: string, options?: CallOptions): Promise<void>
+  /** Queues a recall in the same way. A message that is not sent yet is dropped. */
   recall(message: Message, options?: CallOptions): Promise<void>
   /** Reads up to a message, by default all. Kept and repeated until the server has it. */
   markRead(message?: Message, options?: CallOptions): Promise<void>

@@ -60,6 +60,10 @@ export interface Message extends MessageContent {
   /** Milliseconds since 1970, of the server once it is stored. */
   readonly timestamp: number
   readonly isEdited: boolean
+  /** When it was edited last, milliseconds since 1970 by the server's clock; 0: never. */
+  readonly editedAt: number
+  /** The own edit or recall of it that the server has not confirmed. */
+  readonly pending?: PendingChange
   /** The state of an own message; `sent` for those of others. */
   readonly status: MessageStatus
   /** Why a failed message was not sent. */
@@ -68,6 +72,21 @@ export interface Message extends MessageContent {
   readonly file?: Blob
   /** The bytes of that file that are uploaded, and all of them. */
   readonly upload?: { readonly sent: number; readonly total: number }
+}
+
+/** An edit or a recall of a message that waits for the server, or that it has refused. */
+export interface PendingChange {
+  readonly kind: 'edit' | 'recall'
+  /** The text of an edit: that of the message, unless the edit has failed or the message was edited since. */
+  readonly text?: string
+  readonly status: 'sending' | 'failed'
+  /**
+   * Why it has failed. `edited_meanwhile`: another edit came first, whose text the message has. A new
+   * edit of the message takes its place.
+   */
+  readonly failure?: Failure
+  /** For `retry` and `discard`. */
+  readonly key: string
 }
 
 /**

@@ -17,7 +17,7 @@ export interface LogAccess {
 
 /** Calls of Logs to Unsent, in the batch that has the change. */
 export interface UnsentListener {
-  /** An own message with a transaction ID is in the log. */
+  /** A message is in the log, as it is now: sent or edited. */
   stored(message: MessageRecord): void
   /** A message was recalled, or is gone for another reason. */
   gone(log: LogKey, msgId: number): void

@@ -1,7 +1,13 @@
 import type { StoredState, StoreFailure } from '../ports/store.js'
 import type { UploadAnswer } from '../ports/transport.js'
 import type { Failure } from '../errors.js'
-import type { LogKey, MessageContent, MessageRecord, UnsentFile } from '../model/records.js'
+import type {
+  LogKey,
+  MessageContent,
+  MessageRecord,
+  UnsentAlteration,
+  UnsentFile,
+} from '../model/records.js'
 
 /** A request of the app, in any tab. Its outcome is an effect `result` or `failure`. */
 export type Command =
@@ -24,12 +30,31 @@ export type Command =
       readonly createdAt: number
     }
   /**
-   * Sends a failed message again. `anyway`: also an undecided one, which may have been stored, with
-   * another ID.
+   * Queues an edit or a recall of a message, behind the messages of its conversation. One that is not
+   * sent yet is changed, or dropped, itself. Succeeds when it is in the store.
+   */
+  | {
+      readonly type: 'alter'
+      readonly transactionId: number
+      readonly conversationId: number
+      readonly isGroup: boolean
+      readonly kind: UnsentAlteration['kind']
+      /** 0: the message is not stored by the server. */
+      readonly msgId: number
+      /** The transaction ID of an own message. */
+      readonly of?: number
+      /** The text of an edit, and `editTimestamp` of the message that the user has seen. */
+      readonly text?: string
+      readonly seenEdit?: number
+      readonly createdAt: number
+    }
+  /**
+   * Sends a failed entry again. `anyway`: also an undecided message, which may have been stored, with
+   * another ID, and an edit of a message that was edited meanwhile.
    */
   | { readonly type: 'retry'; readonly transactionId: number; readonly anyway?: boolean }
   /**
-   * Drops an unsent message and ends its upload. Fails as `not_found` while it is being sent, and
+   * Drops an unsent entry and ends its upload. Fails as `not_found` while it is being sent, and
    * after it.
    */
   | { readonly type: 'discard'; readonly transactionId: number }

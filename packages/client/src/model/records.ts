@@ -6,7 +6,7 @@
  */
 
 /** The version of these shapes. A store of another version is dropped, its unsent messages with it. */
-export const storeFormat = 2
+export const storeFormat = 3
 
 /**
  * Names a log: `d5.9` the direct conversation of users 5 and 9, `g7` group 7, `b5` the broadcasts
@@ -123,20 +123,37 @@ export interface MessageContent {
   readonly ext: string
 }
 
+/** A message that an edit or a recall changes, and what the user has seen of it. */
+export interface UnsentAlteration {
+  readonly kind: 'edit' | 'recall'
+  /** 0: the message waits to be sent. */
+  readonly msgId: number
+  /** The transaction ID of the unsent message; absent for a stored one. */
+  readonly of?: number
+  /** Of an edit: `editTimestamp` of the message that the user has seen; absent: any. */
+  readonly seenEdit?: number
+}
+
 /**
  * - `uploading`: its file is not at the server yet
  * - `queued`: waits for the connection, or for the entry before it
  * - `sending`: the call is in flight
  * - `unknown`: the call got no answer; it is repeated, and nothing behind it is sent
  * - `failed`: refused, or the user must decide; it does not block the queue
- * - `sent`: answered, and its message is not in the log yet; the batch that brings it drops the entry
+ * - `sent`: answered, and what it has done is not in the log yet; the batch that brings it drops the
+ *   entry
  */
 export type UnsentState = 'uploading' | 'queued' | 'sending' | 'unknown' | 'failed' | 'sent'
 
-/** An own message that is not in its log yet. A stored message with its transaction ID hides it. */
+/**
+ * An own message that is not in its log yet, or an edit or recall. A stored message with its
+ * transaction ID hides it.
+ */
 export interface UnsentRecord extends MessageContent {
   /** Made once, below 2^53; the key. */
   readonly transactionId: number
+  /** Present: the entry edits or recalls a message; an edit has the new text as its content. */
+  readonly alters?: UnsentAlteration
   readonly conversationId: number
   readonly isGroup: boolean
   /** The order within its conversation. */

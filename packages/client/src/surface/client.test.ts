@@ -410,20 +410,29 @@ it('receipts: are requested with a message of a group, and without a request the
     await expect(run(), name).rejects.toThrow(new RegExp(`^${name}[^ ]* must be`))
 })
 
+it('conversation: edits and recalls are queued, and name the message as the app has seen it', async () => {
+  const { session, client } = aClient()
+  const conversation = client.direct(9)
+  const alteration = { type: 'alter', conversationId: 9, isGroup: false, createdAt: 7_000_000 }
+  await conversation.edit({ key: 'd1.9/30', id: 30, editedAt: 5 } as Message, 'new')
+  await conversation.edit({ id: 30 } as Message, 'new')
+  await conversation.recall({ key: 't7', id: 0, editedAt: 0 } as Message)
+  expect(session.commandsOf('alter').map(({ transactionId: _, ...each }) => each)).toEqual([
+    { ...alteration, kind: 'edit', text: 'new', msgId: 30, seenEdit: 5 },
+    { ...alteration, kind: 'edit', text: 'new', msgId: 30 },
+    { ...alteration, kind: 'recall', msgId: 0, of: 7 },
+  ])
+})
+
 it('conversation: its calls are operations of the contract', async () => {
   const { session, client } = aClient()
   const conversation = client.direct(9)
-  const message = { id: 30 } as never
   const calls = await callsOf(session, async () => {
-    await conversation.edit(message, 'new')
-    await conversation.recall(message)
     await conversation.pin()
     await conversation.unpin()
     await conversation.delete()
   })
   expect(calls).toEqual([
-    ['message.send', { type: 1, targets: [9], content_type: 12, related_mid: 30, content: 'new' }],
-    ['message.recall', { conversation_id: 9, msg_id: 30 }],
     ['user.conversation.pin', { conversation_id: 9 }],
     ['user.conversation.unpin', { conversation_id: 9 }],
     ['message.conversation.delete', { conversation_id: 9 }],

@@ -1,4 +1,5 @@
 import type {
+  CallOptions,
   Conversation,
   ConversationRef,
   ConversationSummary,
@@ -30,10 +31,6 @@ export interface ConversationSources {
   readonly call: Caller
   readonly clock: Clock
 }
-
-/** Values of the contract. */
-const operationTypes = { replace: 12 }
-const targetTypes = { direct: 1, group: 2 }
 
 /** Makes the handle on a conversation. */
 export function createConversation(
@@ -119,18 +116,11 @@ export function createConversation(
       await session.execute({ type: 'discard', transactionId }, signalOf(options))
     },
     async edit(message, text, options) {
-      const data = {
-        type: targetTypes[kind],
-        targets: [id],
-        content_type: operationTypes.replace,
-        related_mid: storedId(message),
-        content: text,
-      }
       checkText('text', text)
-      await call('message.send', data as never, options)
+      await alter(message, { kind: 'edit', text }, options)
     },
     async recall(message, options) {
-      await call('message.recall', { ...ofConversation, msg_id: storedId(message) }, options)
+      await alter(message, { kind: 'recall' }, options)
     },
     async markRead(message, options) {
       const msgId = message === undefined ? newestId() : storedId(message)
@@ -160,6 +150,30 @@ export function createConversation(
     async delete(options) {
       await call('message.conversation.delete', ofConversation, options)
     },
+  }
+
+  /** Queues an edit or a recall of a message, which may have been stored since the app has got it. */
+  async function alter(
+    message: Message,
+    change: { readonly kind: 'edit'; readonly text: string } | { readonly kind: 'recall' },
+    options: CallOptions | undefined,
+  ): Promise<void> {
+    const { id: named, key = '', editedAt } = Object(message) as Partial<Message>
+    const of = transactionOf(key)
+    const shown = messages.getSnapshot().messages.find((each) => each.key === key)
+    const msgId = named || shown?.id || 0
+    if (of === undefined) storedId({ ...message, id: msgId })
+    await session.execute(
+      {
+        type: 'alter',
+        transactionId: newTransactionId(clock),
+        ...{ conversationId: id, isGroup, msgId, ...change },
+        ...(of !== undefined && { of }),
+        ...(change.kind === 'edit' && editedAt !== undefined && { seenEdit: editedAt }),
+        createdAt: clock.wallTime(),
+      },
+      signalOf(options),
+    )
   }
 
   function newestId(): number {

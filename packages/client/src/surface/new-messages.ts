@@ -137,7 +137,7 @@ export function followNewMessages(hub: Hub, options: FollowerOptions): () => voi
       if (isEnded) return
       taken.set(key, message.seq)
       const isSeen = message.senderId === hub.me || message.msgId <= (log.joinedMsgId ?? 0)
-      if (!isSeen) take(storedMessage(message, log, hub.me, 'sent'), conversation)
+      if (!isSeen) take(storedMessage(message, log, { me: hub.me, status: 'sent' }), conversation)
     }
     taken.set(key, end)
   }

@@ -13,8 +13,10 @@ export interface ConversationParts {
   logs(id: number, kind: ConversationKind): readonly LogRecord[]
   /** The kind, from what is stored and what the server has answered. */
   kind(id: number): ConversationKind | undefined
-  /** In the order in which they are sent. */
+  /** Unsent messages, in the order in which they are sent. */
   unsent(id: number, kind: ConversationKind): readonly UnsentRecord[]
+  /** Edits and recalls that are not confirmed, in the same order. */
+  alterations(id: number, kind: ConversationKind): readonly UnsentRecord[]
   /** Conversations with unsent messages. */
   unsentIds(): Iterable<number>
   /** Other users who type now. */
@@ -27,6 +29,7 @@ const none: readonly never[] = []
 export function createConversationParts(hub: Hub): ConversationParts {
   const { session } = hub
   let unsent: Lists<string, UnsentRecord> = new Map()
+  let alterations: Lists<string, UnsentRecord> = new Map()
   let isUnsentCurrent = false
   let typing: Lists<number, number> = new Map()
 
@@ -40,15 +43,20 @@ export function createConversationParts(hub: Hub): ConversationParts {
     if (!isUnsentCurrent) {
       isUnsentCurrent = true
       const ordered = [...session.state.unsent.values()].sort((a, b) => a.order - b.order)
+      const entries = ordered.map(
+        (entry) =>
+          [unsentKey(entry.conversationId, entry.isGroup ? 'group' : 'direct'), entry] as const,
+      )
       unsent = listsOf(
-        ordered.map((entry) => [
-          unsentKey(entry.conversationId, entry.isGroup ? 'group' : 'direct'),
-          entry,
-        ]),
+        entries.filter(([, { alters }]) => !alters),
         unsent,
       )
+      alterations = listsOf(
+        entries.filter(([, { alters }]) => alters),
+        alterations,
+      )
     }
-    return unsent
+    return { unsent, alterations }
   }
   const typingLists = memoized((entries: typeof session.state.live.typing, me: number) => {
     const others = entries.filter(({ userId }) => userId !== me)
@@ -68,10 +76,11 @@ export function createConversationParts(hub: Hub): ConversationParts {
       const { logs, cached } = session.state
       if (logs.has(groupKey(id)) || cached.get(`group.${id}`)?.value) return 'group'
       if (keys(id, 'direct').some((key) => logs.has(key))) return 'direct'
-      return kinds.find((kind) => unsentLists().has(unsentKey(id, kind)))
+      return kinds.find((kind) => unsentLists().unsent.has(unsentKey(id, kind)))
     },
-    unsent: (id, kind) => unsentLists().get(unsentKey(id, kind)) ?? none,
-    unsentIds: () => Array.from(unsentLists().keys(), (key) => Number(key.split(' ')[1])),
+    unsent: (id, kind) => unsentLists().unsent.get(unsentKey(id, kind)) ?? none,
+    alterations: (id, kind) => unsentLists().alterations.get(unsentKey(id, kind)) ?? none,
+    unsentIds: () => Array.from(unsentLists().unsent.keys(), (key) => Number(key.split(' ')[1])),
     typing: (id) => typingLists(session.state.live.typing, hub.me).get(id) ?? none,
   }
 }

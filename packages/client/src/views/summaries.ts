@@ -3,7 +3,7 @@ import type { LogRecord, UnsentRecord } from '../model/records.js'
 import { fromWire, type WireGroup } from '../wire/from-wire.js'
 import type { ConversationKind, ConversationParts } from './conversation-parts.js'
 import { type Hub, isSameList, memoized, shareObject } from './hub.js'
-import { statusOf, storedMessage, unsentMessage } from './messages/message.js'
+import { alterationOf, statusOf, storedMessage, unsentMessage } from './messages/message.js'
 import { cachedValueOf, type Users } from './users.js'
 
 /** The conversations of a client, one by one; the same object until one changes. */
@@ -40,6 +40,7 @@ export function createSummaries(hub: Hub, parts: ConversationParts, users: Users
       hub.me,
       newest && state.live.uploads[newest.transactionId],
       unsent,
+      parts.alterations(id, kind),
       ...parts.logs(id, kind),
     ] as const
   }
@@ -50,8 +51,12 @@ export function createSummaries(hub: Hub, parts: ConversationParts, users: Users
       const former = known.get(id)
       if (former && former.summary.kind === kind && isSameList(former.inputs, inputs))
         return former.summary
-      const [user, group, isMember, isPinned, typing, me, upload, unsent, ...logs] = inputs
-      const last = lastMessageOf(logs, unsent, me, upload, former?.summary.lastMessage)
+      const [user, group, isMember, isPinned, typing, me, upload, unsent, alterations, ...logs] =
+        inputs
+      const last = lastMessageOf(
+        { logs, unsent, alterations, me, upload },
+        former?.summary.lastMessage,
+      )
       const isGroup = kind === 'group'
       const info = group ? fromWire.group(group) : undefined
       const [log] = logs
@@ -94,23 +99,39 @@ export function createSummaries(hub: Hub, parts: ConversationParts, users: Users
 
 /** The newest message: the last unsent one, else the last one of all logs. */
 function lastMessageOf(
-  logs: readonly LogRecord[],
-  unsent: readonly UnsentRecord[],
-  me: number,
-  upload: Message['upload'],
+  {
+    logs,
+    unsent,
+    alterations,
+    me,
+    upload,
+  }: {
+    readonly logs: readonly LogRecord[]
+    readonly unsent: readonly UnsentRecord[]
+    readonly alterations: readonly UnsentRecord[]
+    readonly me: number
+    readonly upload: Message['upload']
+  },
   former: Message | null | undefined,
 ): Message | null | undefined {
   const entry = unsent.findLast(
     ({ transactionId }) => !logs.some(({ last }) => last?.transactionId === transactionId),
   )
-  if (entry) return shareMessage(former, unsentMessage(entry, me, upload))
+  if (entry) {
+    const alteration = alterationOf(alterations, entry)
+    return shareMessage(former, unsentMessage(entry, { me, upload, alteration }))
+  }
   const [newest] = logs
     .flatMap((log) => (log.last ? [{ log, last: log.last }] : []))
     .sort((a, b) => b.last.msgId - a.last.msgId)
   if (newest === undefined)
     return logs.some(({ last, seq }) => last === undefined && seq > 0) ? undefined : null
   const { log, last } = newest
-  return shareMessage(former, storedMessage(last, log, me, statusOf(last, log, me)))
+  const alteration = alterationOf(alterations, last)
+  return shareMessage(
+    former,
+    storedMessage(last, log, { me, status: statusOf(last, log, me), alteration }),
+  )
 }
 
 /** Returns the former message when it says the same. */

@@ -298,22 +298,13 @@ createRoot(document.getElementById('root')).render(<App client={client} />)
 `
 }
 
-/** A page that recalls a message after its connection has ended, and shows the outcome. */
+/** A page that adds a contact after its connection has ended, and shows the outcome. */
 function callsOf(peer: number): string {
-  return `import { recall } from './errors.ts'
+  return `import { addContact } from './errors.ts'
 import { client } from './tokens.ts'
 await client.connect()
-const conversation = client.direct(${peer})
-const sent = new Promise((resolve) => {
-  conversation.messages.subscribe(() => {
-    const [message] = conversation.messages.getSnapshot().messages
-    if (message?.status === 'sent') resolve(message)
-  })
-})
-await conversation.send('Hello')
-const message = await sent
 client.disconnect()
-const outcome = await recall(conversation, message)
+const outcome = await addContact(client, ${peer})
 await client.close()
 document.body.textContent = outcome
 `

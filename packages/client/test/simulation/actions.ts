@@ -143,6 +143,8 @@ const actions: Readonly<Record<StepName, Action>> = {
     const beforeSeq = c < 8 ? first : Math.max(1, log.seq - c)
     device.execute({ type: 'history', log: log.key, beforeSeq, limit: 1 + c })
   },
+  rewrite: (world, a, b) => world.alter(world.device(a), 'edit', b),
+  withdraw: (world, a, b) => world.alter(world.device(a), 'recall', b),
   retry: (world, a, b, c) => touch(world, a, b, c < 6 ? 'retry' : 'anyway'),
   discard: (world, a, b) => touch(world, a, b, 'discard'),
   cut: (world, a) => world.device(a).leader.connection?.cut(),
@@ -213,6 +215,9 @@ function touch(world: World, a: number, b: number, kind: 'retry' | 'anyway' | 'd
   if (transactionId === undefined) return
   for (const each of world.sent)
     if (each.device === device && each.transactionId === transactionId) each.isTouched = true
+  for (const each of world.wishes)
+    if (each.device === device && [each.transactionId, each.of].includes(transactionId))
+      each.isTouched = true
   if (kind === 'discard') device.execute({ type: 'discard', transactionId })
   else device.execute({ type: 'retry', transactionId, ...(kind === 'anyway' && { anyway: true }) })
 }

@@ -84,6 +84,14 @@ export class Device {
       .map(([id, { command }]) => `${id} ${command.type}`)
   }
 
+  /** Tests whether an edit or a recall was refused by the client itself. */
+  hasFailed(transactionId: number): boolean {
+    return [...this.commands.values()].some(
+      ({ command, outcome }) =>
+        outcome === 'failed' && command.type === 'alter' && command.transactionId === transactionId,
+    )
+  }
+
   /** Runs a command, at the next leader too when this one ends first. */
   execute(command: Command): void {
     const id = `${this.name} ${++this.#commands}`

@@ -32,6 +32,9 @@ const weights = {
   profile: 1,
   /** device, conversation, limit */
   history: 4,
+  /** device, which of its messages */
+  rewrite: 6,
+  withdraw: 4,
   /** device, transaction */
   retry: 1,
   discard: 1,

@@ -11,12 +11,14 @@ import { ModelServer } from './model/model-server.js'
 import { type Database, direct, group, keyOf, type LogName } from './model/state.js'
 import type { Write } from './model/writes.js'
 import type { Step } from './steps.js'
+import { lostWishes, type Wish, wrongEdits } from './wishes.js'
 
 /** A message that an app has handed to a device. */
 interface Sent {
   readonly device: Device
   readonly target: string
-  readonly content: string
+  /** What it may have been sent with: the text, and those of edits. */
+  readonly texts: string[]
   readonly transactionId: number
   /** The user has sent it again, or dropped it: then its order and its fate are theirs. */
   isTouched: boolean
@@ -42,9 +44,11 @@ export class World {
   readonly server: ModelServer
   readonly devices: Device[] = []
   readonly sent: Sent[] = []
+  readonly wishes: Wish[] = []
   #words = 0
   #transactions = 0
   #backup: Database | undefined
+  #isRestored = false
   #copied: Device[] = []
   readonly #wanted: readonly string[]
   /** Contents that a restore has taken away from the server. */
@@ -139,7 +143,7 @@ export class World {
     this.sent.push({
       device,
       target: `${conversationId}`,
-      content,
+      texts: [content],
       transactionId,
       isTouched: false,
     })
@@ -153,6 +157,47 @@ export class World {
     })
   }
 
+  /** Edits or recalls one of the newest own messages that a device shows, sent or not. */
+  alter(device: Device, kind: Wish['kind'], index: number): void {
+    const { logs, messages, unsent } = device.store
+    const own = [...logs.values()].flatMap(({ key, conversationId, kind: of }) =>
+      of === 'broadcast' || conversationId === 0
+        ? []
+        : [...(messages.get(key)?.values() ?? [])]
+            .filter(({ senderId }) => senderId === device.userId)
+            .map((message) => ({ ...message, conversationId, isGroup: of === 'group' })),
+    )
+    const shown = own
+      .sort((a, b) => a.msgId - b.msgId)
+      .map((each) => ({ ...each, of: each.transactionId }))
+    const waiting = [...unsent.values()]
+      .filter(({ alters }) => !alters)
+      .map((each) => ({
+        ...each,
+        of: each.transactionId,
+        msgId: each.msgId ?? 0,
+        editTimestamp: 0,
+      }))
+    const picked = [...shown, ...waiting].at(-1 - (index % 4))
+    if (!picked) return
+    const text = this.word()
+    const { of, msgId, conversationId, isGroup, editTimestamp: seenEdit } = picked
+    const transactionId = ++this.#transactions
+    const isTouched = this.#isRestored
+    this.wishes.push({ device, kind, text, transactionId, msgId, of, isTouched })
+    for (const each of this.sent)
+      if (each.transactionId === of && each.device === device) {
+        if (kind === 'edit') each.texts.push(text)
+        else each.isTouched = true
+      }
+    device.execute({
+      type: 'alter',
+      ...{ transactionId, conversationId, isGroup, kind, msgId, createdAt: 0 },
+      ...(of !== undefined && { of }),
+      ...(kind === 'edit' && { text, seenEdit }),
+    })
+  }
+
   backUp(): void {
     this.#backup = structuredClone(this.server.database)
   }
@@ -163,12 +208,17 @@ export class World {
     this.server.restore(this.#backup)
     const after = this.#contents()
     for (const content of before.keys()) if (!after.has(content)) this.#lost.add(content)
+    // What has run, and what devices have seen, may be undone.
+    for (const wish of this.wishes) wish.isTouched = true
+    this.#isRestored = true
   }
 
+  /** How often each text was sent, and as an edit. */
   #contents(): Map<string, number> {
     const counts = new Map<string, number>()
-    for (const { originals } of this.server.database.logs.values())
-      for (const content of originals) counts.set(content, (counts.get(content) ?? 0) + 1)
+    for (const { originals, edits } of this.server.database.logs.values())
+      for (const content of [...originals, ...edits.map((edit) => edit.content)])
+        counts.set(content, (counts.get(content) ?? 0) + 1)
     return counts
   }
 
@@ -208,7 +258,13 @@ export class World {
       if (found.length === 0) break
       this.#openMuted(devices)
     }
-    return [...found, ...this.#faults(devices), ...this.#wrongSends()]
+    const { wishes, server } = this
+    const wrong = [
+      ...this.#wrongSends(),
+      ...lostWishes(wishes, server),
+      ...wrongEdits(wishes, server),
+    ]
+    return [...found, ...this.#faults(devices), ...wrong]
   }
 
   /** No event of the messages of such groups comes; the user looks at them. */
@@ -231,11 +287,13 @@ export class World {
     for (const { originals } of this.server.database.logs.values())
       for (const [index, content] of originals.entries()) places.set(content, index)
     const last = new Map<string, number>()
-    for (const { device, target, content, transactionId, isTouched } of this.sent) {
-      const place = places.get(content)
+    for (const { device, target, texts, transactionId, isTouched } of this.sent) {
+      const [content] = texts
+      const place = texts.map((text) => places.get(text)).find((each) => each !== undefined)
       const unsent = device.store.unsent.get(transactionId)
       if (place === undefined) {
-        if (!unsent && !isTouched && !this.#lost.has(content)) found.push(`${content} is lost`)
+        const isLost = texts.some((text) => this.#lost.has(text))
+        if (!unsent && !isTouched && !isLost) found.push(`${content} is lost`)
         continue
       }
       if (unsent && unsent.failure?.name !== 'undecided')

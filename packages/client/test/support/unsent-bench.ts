@@ -53,6 +53,20 @@ export class UnsentBench extends CoreBench {
     })
   }
 
+  alter(transactionId: number, changes: Partial<Extract<Command, { type: 'alter' }>> = {}): string {
+    return this.command({
+      type: 'alter',
+      transactionId,
+      conversationId: 9,
+      isGroup: false,
+      kind: 'edit',
+      msgId: 0,
+      ...(changes.kind !== 'recall' && { text: 'edited', seenEdit: 0 }),
+      createdAt: 1,
+      ...changes,
+    })
+  }
+
   get entries(): readonly UnsentRecord[] {
     return [...this.stored.unsent.values()]
   }

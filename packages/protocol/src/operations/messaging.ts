@@ -56,6 +56,12 @@ const sendBody = {
     ['Hello'],
   ),
   content_type: intEnum(meaningsOf(sendContentType), { description: 'what the message holds' }),
+  edit_timestamp: optional(
+    int64({
+      description:
+        'of an edit: edit_timestamp of the message that the sender has seen, 0 for one that was never edited; another one answers 13014; absent: not checked',
+    }),
+  ),
   from_user_id: optional(id("sender; with a user token absent or the caller's own")),
   online_only: optional(
     boolean({
@@ -122,6 +128,7 @@ export const sendMessage = operation({
     'recall_too_late',
     'recall_disabled',
     'message_type_refused',
+    'edited_meanwhile',
   ],
 })
 
@@ -150,6 +157,7 @@ export const sendNotification = operation({
     'conversation_not_found',
     'message_not_found',
     'message_type_refused',
+    'edited_meanwhile',
   ],
 })
 

@@ -172,6 +172,24 @@ describe.each(anyBackend())('groups on $name', (backend) => {
       },
     )
 
+    it.each([types.private, types.public, types.chatroom])(
+      'are in a list for the callers who may read them alone, of type %i',
+      async (type) => {
+        const cast = await aCast(server, { type })
+        // The single call is refused by its header, whatever the group.
+        const without = ['Admin token, another group_id'] as const
+        const codes = await codesOf(cast, (api) => groupQuery(api, '/group/info', cast.group_id), {
+          without,
+        })
+        const callers = Object.entries(await cast.callers())
+        for (const [name, code] of Object.entries(codes)) {
+          const api = callers.find(([caller]) => caller === name)?.[1] as Api
+          const listed = (await batch(api, [cast.group_id])).length
+          expect([name, listed]).toEqual([name, code === answerCode.ok ? 1 : 0])
+        }
+      },
+    )
+
     it('show a private group to an invited user, while the invitation can be answered', async () => {
       const [alice, bob] = await people()
       await changeSettings(bob, { group_confirm: true })

@@ -199,6 +199,26 @@ for (const backend of anyBackend()) {
         expect((await newest(bob, alice)).edit_timestamp).toBeGreaterThan(first)
       })
 
+      it('that names another edit_timestamp than that of the message is refused and not remembered', async () => {
+        const [alice, bob] = await couple()
+        const message = await sendText(alice.api, bob.id, '1')
+        const edit = (content: string, edit_timestamp: number, more: object = {}) =>
+          operate(alice.api, 'replace', {
+            ...{ peer: bob.id, message, content, edit_timestamp, ...more },
+          })
+        expect((await edit('2', 0, { transaction_id: 20 })).code).toBe(answerCode.ok)
+        const seen = Number((await newest(bob, alice)).edit_timestamp)
+        for (const other of [0, seen - 1, seen + 1])
+          expect((await edit('3', other, { transaction_id: 21 })).code).toBe(
+            answerCode.edited_meanwhile,
+          )
+        expect((await newest(bob, alice)).content).toBe('2')
+        // A repeat is answered as the first call.
+        expect((await edit('2', 0, { transaction_id: 20 })).code).toBe(answerCode.ok)
+        expect((await edit('3', seen, { transaction_id: 21 })).code).toBe(answerCode.ok)
+        expect((await newest(bob, alice)).content).toBe('3')
+      })
+
       it('is for the sender and an Admin token alone', async () => {
         const [alice, bob] = await couple()
         const message = await sendText(alice.api, bob.id, 'mine')

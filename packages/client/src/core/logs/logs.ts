@@ -208,11 +208,11 @@ export class Logs implements Part {
         watch.altered.set(seq, combined(watch.altered.get(seq), alteration))
     }
     let received = 0
-    for (const message of messages.values()) {
-      if (!isWhole(message)) continue
-      if (message.senderId === me && message.transactionId !== undefined) unsent.stored(message)
-      if (message.senderId !== me) received = Math.max(received, message.seq)
-    }
+    for (const message of messages.values())
+      if (isWhole(message) && message.senderId !== me) received = Math.max(received, message.seq)
+    // Edits of messages that are not held are in the second list only.
+    for (const message of new Set([...messages.values(), ...altered.values()]))
+      if (isWhole(message)) unsent.stored(message)
     for (const msgId of recalled) unsent.gone(key, msgId)
     if (hiddenMsgId > 0) unsent.hidden(key, hiddenMsgId)
     if (record.kind === 'direct' && received > record.deliveredSeq) receipts.received(key, received)

@@ -1,8 +1,12 @@
-/** The call that sends an unsent message, and what its outcome means. */
+/** The call that sends an unsent entry, and what its outcome means. */
 import { type Failure, badAnswer } from '../../errors.js'
 import type { UnsentRecord } from '../../model/records.js'
 import type { CallOutcome } from '../core-context.js'
 import { isLoggedOut, isRepeated } from '../outcomes.js'
+
+/** Values of the contract. */
+const [userTarget, groupTarget] = [1, 2]
+const replace = 12
 
 /**
  * - `stored`: the server has the message; `msgId` 0: the answer had none
@@ -15,7 +19,7 @@ export type SendOutcome =
   | { readonly type: 'refused'; readonly failure: Failure }
   | { readonly type: 'unknown' | 'notRun'; readonly failure: Failure | undefined }
 
-/** Returns what the outcome of `message.send` means for its message. */
+/** Returns what the outcome of a call means for its entry. */
 export function sendOutcomeOf(outcome: CallOutcome): SendOutcome {
   const failure = sendRefusal(outcome)
   if (outcome.type === 'answer' && !failure) {
@@ -26,19 +30,29 @@ export function sendOutcomeOf(outcome: CallOutcome): SendOutcome {
   return { type: hasRun(outcome, failure) ? 'unknown' : 'notRun', failure }
 }
 
+/** True: a message that is edited or recalled is not there for the user any more. */
+export const isGone = ({ name }: Pick<Failure, 'name'>) =>
+  /^(message|conversation|group)_not_found$|^not_group_member$|^member_required$/.test(name)
+
 /** Returns the call that sends an entry. The sender is named for sessions of Admin tokens. */
-export function sendBody(entry: UnsentRecord, me: number) {
-  return {
-    content_type: entry.contentType,
-    type: entry.isGroup ? 2 : 1,
-    targets: [entry.conversationId],
-    content: entry.content,
-    attachment: entry.attachment,
-    config: entry.config,
-    ext: entry.ext,
-    transaction_id: entry.transactionId,
+export function sendCall(entry: UnsentRecord, me: number) {
+  const { alters, isGroup, conversationId, content, transactionId } = entry
+  if (alters?.kind === 'recall') {
+    const data = { conversation_id: conversationId, msg_id: alters.msgId }
+    return { op: 'message.recall', data }
+  }
+  const { contentType, attachment, config, ext } = entry
+  const data = {
+    type: isGroup ? groupTarget : userTarget,
+    targets: [conversationId],
+    content,
+    ...(alters
+      ? { content_type: replace, related_mid: alters.msgId, edit_timestamp: alters.seenEdit }
+      : { content_type: contentType, attachment, config, ext }),
+    transaction_id: transactionId,
     from_user_id: me,
   }
+  return { op: 'message.send', data }
 }
 
 /** Returns why the outcome is no success; undefined for one, and for no answer. */

@@ -205,7 +205,7 @@ describe('refusals', () => {
 })
 
 describe('the end of an entry', () => {
-  const stored = { log: 'd5.9', seq: 5, msgId: 101, transactionId: 1 }
+  const stored = { log: 'd5.9', seq: 5, msgId: 101, senderId: 5, transactionId: 1 }
 
   it('is its event, before the answer or after it', () => {
     for (const isEventFirst of [true, false]) {

@@ -4,21 +4,39 @@ import type { Command } from '../inputs.js'
 import { bytesOf } from '../link/wire-text.js'
 import { directKey, groupKey } from '../../model/log-key.js'
 import type { OpenedSession, Part, PartInput } from '../part.js'
-import type { LogKey, MessageRecord, UnsentRecord } from '../../model/records.js'
+import type { LogKey, MessageContent, MessageRecord, UnsentRecord } from '../../model/records.js'
 import type { LogAccess, UnsentListener } from '../access.js'
+import {
+  type AlteringRecord,
+  editsSeen,
+  isAltering,
+  msgIdOf,
+  unconditional,
+} from './alterations.js'
+import { UnsentEntries } from './entries.js'
 import { searchChanges } from './search-changes.js'
-import { sendBody, sendOutcomeOf } from './send-outcomes.js'
+import { isGone, sendCall, sendOutcomeOf } from './send-outcomes.js'
 import { type SendQueue, SendQueues } from './send-queues.js'
+import { SentMemory } from './sent-memory.js'
 import { Uploads } from './uploads.js'
 
 type SendCommand = Extract<Command, { type: 'send' }>
+type AlterCommand = Extract<Command, { type: 'alter' }>
 
 const maxUnsent = 10_000
 /** Bytes of UTF-8 of the four texts together; the default of the server. */
 const maxTextBytes = 65_536
 /** Time after an answer in which the event of the message normally comes. */
 const eventWaitMs = 5_000
+const editedMeanwhile = 'edited_meanwhile'
 const notFound = failureOf('not_found', 'no such unsent message')
+const outboxFull = failureOf('outbox_full', `${maxUnsent} messages wait to be sent`, true)
+const tooLong = failureOf(
+  'invalid_argument',
+  `text, attachment, config and ext have more than ${maxTextBytes} bytes`,
+)
+const isTooLong = ({ content, attachment, config, ext }: MessageContent) =>
+  bytesOf(content + attachment + config + ext) > maxTextBytes
 /**
  * Returns the end of the time in which the server's memory of a transaction ID is relied on: it has
  * a margin.
@@ -26,9 +44,9 @@ const notFound = failureOf('not_found', 'no such unsent message')
 const reliedMs = (ttlMs: number) => ttlMs - Math.min(60_000, ttlMs / 10)
 
 /**
- * The messages that the server has not confirmed. Those of a conversation are sent in order, one at
- * a time, and a message without an outcome is repeated before the next one.
- * An entry stays until the batch that brings its message into the log, so the message is always
+ * The messages, edits and recalls that the server has not confirmed. Those of a conversation are
+ * sent in order, one at a time, and one without an outcome is repeated before the next.
+ * An entry stays until the batch that brings what it has done into the log, so a message is always
  * shown once.
  */
 export class Unsent implements Part, UnsentListener {
@@ -36,12 +54,13 @@ export class Unsent implements Part, UnsentListener {
   readonly #logs: LogAccess
   readonly #uploads: Uploads
   readonly #queues: SendQueues
-  readonly #entries = new Map<number, UnsentRecord>()
+  readonly #entries: UnsentEntries
   /**
    * Those that were loaded without a try. Where the store had failed, a client in memory may have sent
    * them, which it could not write.
    */
   readonly #reloaded = new Set<number>()
+  readonly #memory = new SentMemory()
   #nextOrder = 1
   #resets = 0
   #isAwaiting = false
@@ -50,6 +69,7 @@ export class Unsent implements Part, UnsentListener {
   constructor(context: CoreContext, logs: LogAccess) {
     this.#context = context
     this.#logs = logs
+    this.#entries = new UnsentEntries(context)
     this.#uploads = new Uploads(context, {
       uploaded: (id, attachment) => this.#uploaded(id, attachment),
       failed: (id, failure) => this.#fail(id, failure),
@@ -64,24 +84,34 @@ export class Unsent implements Part, UnsentListener {
     for (const entry of [...unsent].sort((a, b) => a.order - b.order)) {
       this.#nextOrder = Math.max(this.#nextOrder, entry.order + 1)
       // Its call was in flight when the core ended.
-      if (entry.state === 'sending') this.#put({ ...entry, state: 'unknown' })
-      else this.#entries.set(entry.transactionId, entry)
+      if (entry.state === 'sending') this.#entries.put({ ...entry, state: 'unknown' })
+      else this.#entries.load(entry)
       if (entry.triedAt === undefined) this.#reloaded.add(entry.transactionId)
       this.#place(entry)
+    }
+    for (const { alters } of this.#entries.alterations()) {
+      const message = alters.msgId === 0 ? this.#messageOf(alters) : undefined
+      if (message && this.#isIdle(message)) this.#putBack(message)
     }
   }
 
   opened({ transaction_ttl_ms: ttlMs }: OpenedSession): void {
     this.#ttlMs = ttlMs
     this.#uploads.opened()
-    if (this.#sent().length > 0) this.#awaitEvents()
+    if (this.#entries.sent().length > 0) this.#awaitEvents()
     this.#queues.drain()
   }
 
   /** The history of the server is another one: it may have lost answered messages. */
   reset(): void {
     this.#resets++
-    for (const entry of this.#sent()) this.#put({ ...entry, state: 'unknown' })
+    this.#memory.clear()
+    for (const entry of this.#entries.sent()) {
+      this.#entries.put({ ...entry, state: 'unknown' })
+      // It may get another ID.
+      for (const each of this.#entries.alterations())
+        if (each.alters.of === entry.transactionId) this.#name(each, 0)
+    }
     this.#queues.drain()
   }
 
@@ -90,11 +120,13 @@ export class Unsent implements Part, UnsentListener {
     const failure =
       command.type === 'send'
         ? this.#send(command)
-        : command.type === 'retry'
-          ? this.#retry(command)
-          : command.type === 'discard'
-            ? this.#discard(command.transactionId)
-            : 'other'
+        : command.type === 'alter'
+          ? this.#alter(command)
+          : command.type === 'retry'
+            ? this.#retry(command)
+            : command.type === 'discard'
+              ? this.#discard(command.transactionId)
+              : 'other'
     if (failure === 'other') return false
     const context = this.#context
     if (failure) context.emit({ type: 'failure', id: commandId, failure })
@@ -109,30 +141,40 @@ export class Unsent implements Part, UnsentListener {
     else if (input.type === 'uploaded') this.#uploads.ended(input.transactionId, input.answer)
   }
 
-  stored({ log, transactionId }: MessageRecord): void {
-    const entry = transactionId === undefined ? undefined : this.#entries.get(transactionId)
-    if (entry && this.#logOf(entry) === log) this.#drop(entry)
+  stored(message: MessageRecord): void {
+    const { log, msgId, senderId, transactionId = 0 } = message
+    const entry = senderId === this.#context.me ? this.#entries.get(transactionId) : undefined
+    if (entry && !isAltering(entry) && this.#logOf(entry) === log) {
+      this.#nameMessage(entry, msgId)
+      this.#drop(entry)
+    }
+    const edits = this.#entries
+      .alterationsOf({ msgId })
+      .filter(({ alters }) => alters.kind === 'edit')
+    if (edits.length === 0) return
+    const { done, rebased, own } = editsSeen(edits, message)
+    if (own) this.#memory.edited(msgId, own)
+    for (const edit of rebased) this.#entries.put(edit)
+    for (const edit of done) this.#drop(edit)
   }
 
   gone(log: LogKey, msgId: number): void {
-    this.#dropSent(log, (entry) => entry.msgId === msgId)
+    this.#dropSent(log, (entry) => msgIdOf(entry) === msgId)
+    for (const entry of this.#entries.alterationsOf({ msgId })) this.#drop(entry)
   }
 
   hidden(log: LogKey, msgId: number): void {
-    this.#dropSent(log, (entry) => (entry.msgId ?? 0) <= msgId)
+    this.#dropSent(log, (entry) => msgIdOf(entry) <= msgId)
+    for (const entry of this.#entries.alterations())
+      if (entry.state === 'failed' && this.#logOf(entry) === log && msgIdOf(entry) <= msgId)
+        this.#drop(entry)
   }
 
   #send(command: SendCommand): Failure | undefined {
     const { transactionId, conversationId, isGroup, content, file, createdAt } = command
     if (this.#entries.has(transactionId)) return undefined
-    if (this.#entries.size >= maxUnsent)
-      return failureOf('outbox_full', `${maxUnsent} messages wait to be sent`, true)
-    const { content: text, attachment, config, ext } = content
-    if (bytesOf(text + attachment + config + ext) > maxTextBytes)
-      return failureOf(
-        'invalid_argument',
-        `text, attachment, config and ext have more than ${maxTextBytes} bytes`,
-      )
+    if (this.#entries.size >= maxUnsent) return outboxFull
+    if (isTooLong(content)) return tooLong
     const entry: UnsentRecord = {
       ...content,
       transactionId,
@@ -143,9 +185,73 @@ export class Unsent implements Part, UnsentListener {
       createdAt,
       ...(file && { file }),
     }
-    this.#put({ ...entry, triedAtChange: this.#changeOf(entry) })
+    this.#entries.put({ ...entry, triedAtChange: this.#changeOf(entry) })
     this.#place(entry)
     return undefined
+  }
+
+  #alter(command: AlterCommand): Failure | undefined {
+    const { transactionId, conversationId, isGroup, kind, of, createdAt } = command
+    const { text: content = '', seenEdit } = command
+    if (this.#entries.has(transactionId)) return undefined
+    const message = this.#messageOf(command)
+    const msgId = command.msgId || message?.msgId || this.#memory.idOf(of ?? 0)
+    if (msgId === 0 && !message) return notFound
+    if (this.#entries.size >= maxUnsent) return outboxFull
+    const entry: UnsentRecord = {
+      ...{ contentType: 0, content, attachment: '', config: '', ext: '' },
+      ...{ transactionId, conversationId, isGroup, createdAt },
+      order: this.#nextOrder++,
+      state: 'queued',
+      alters: {
+        ...{ kind, msgId, ...(of !== undefined && { of }) },
+        ...(seenEdit !== undefined && { seenEdit: this.#memory.lastEdit(msgId, seenEdit) }),
+      },
+    }
+    if (isTooLong(message && kind === 'edit' ? { ...message, content } : entry)) return tooLong
+    // The last one counts.
+    for (const former of this.#entries.alterationsOf({ msgId, of }))
+      if (this.#isIdle(former)) this.#drop(former)
+    if (!message || !this.#isIdle(message)) {
+      this.#entries.put(entry)
+      this.#place(entry)
+    } else if (kind === 'recall') this.#drop(message)
+    else this.#entries.put({ ...message, content })
+    return undefined
+  }
+
+  /** Returns the unsent message that an alteration names. */
+  #messageOf({ of }: { readonly of?: number }): UnsentRecord | undefined {
+    const entry = of === undefined ? undefined : this.#entries.get(of)
+    return entry && !isAltering(entry) ? entry : undefined
+  }
+
+  /** Puts an entry that does not run. Alterations that wait for an unsent message are made at once. */
+  #putBack(entry: UnsentRecord): void {
+    // It may have run before.
+    const waiting = entry.state === 'unknown' ? [] : this.#entries.waitingFor(entry)
+    const isUndecided = entry.failure?.name === 'undecided'
+    const isRecalled = waiting.some(({ alters }) => alters.kind === 'recall') && !isUndecided
+    const { content } = waiting.findLast(({ alters }) => alters.kind === 'edit') ?? entry
+    for (const each of waiting) this.#drop(each)
+    if (isRecalled) this.#drop(entry)
+    else this.#entries.put({ ...entry, content })
+  }
+
+  /** Tests for an entry that is not sent, and not being sent. */
+  #isIdle(entry: UnsentRecord): boolean {
+    return ['queued', 'uploading', 'failed'].includes(entry.state) && !this.#queues.hasTurn(entry)
+  }
+
+  /** A message has its ID, which its alterations wait for. */
+  #nameMessage(message: UnsentRecord, msgId: number): void {
+    if (msgId === 0) return
+    for (const entry of this.#entries.waitingFor(message)) this.#name(entry, msgId)
+    this.#memory.sent(message.transactionId, msgId)
+  }
+
+  #name(entry: AlteringRecord, msgId: number): void {
+    this.#entries.put({ ...entry, alters: { ...entry.alters, msgId } })
   }
 
   #retry({ transactionId, anyway }: Extract<Command, { type: 'retry' }>): Failure | undefined {
@@ -154,13 +260,18 @@ export class Unsent implements Part, UnsentListener {
     if (entry.state !== 'failed') return undefined
     const { failure, triedAt, triedAtChange, ...untried } = entry
     const isUndecided = failure?.name === 'undecided'
-    if (isUndecided && !anyway) return failure as Failure
+    const isConflict = failure?.name === editedMeanwhile
+    if ((isUndecided || isConflict) && !anyway) return failure as Failure
     // The message that may have been stored must not be taken for this one.
     const id = isUndecided ? Math.floor(this.#context.random() * (2 ** 53 - 1)) + 1 : transactionId
     if (isUndecided) this.#drop(entry)
     const state = entry.file ? 'uploading' : 'queued'
     const again: UnsentRecord = { ...untried, transactionId: id, order: this.#nextOrder++, state }
-    this.#put({ ...again, triedAtChange: this.#changeOf(again) })
+    this.#entries.put({
+      ...again,
+      triedAtChange: this.#changeOf(again),
+      ...(again.alters && isConflict && { alters: unconditional(again.alters) }),
+    })
     this.#place(again)
     return undefined
   }
@@ -182,7 +293,15 @@ export class Unsent implements Part, UnsentListener {
 
   #sendable(transactionId: number): UnsentRecord | undefined {
     const entry = this.#entries.get(transactionId)
-    return entry?.state === 'queued' || entry?.state === 'unknown' ? entry : undefined
+    if (entry?.state !== 'queued' && entry?.state !== 'unknown') return undefined
+    return isAltering(entry) && !this.#isTurnOf(entry) ? undefined : entry
+  }
+
+  /** The message has its ID, and the log has the edits before this one. */
+  #isTurnOf({ alters: { msgId } }: AlteringRecord): boolean {
+    return (
+      msgId > 0 && this.#entries.alterationsOf({ msgId }).every(({ state }) => state !== 'sent')
+    )
   }
 
   #begin(queue: SendQueue, entry: UnsentRecord): void {
@@ -191,7 +310,9 @@ export class Unsent implements Part, UnsentListener {
   }
 
   /** True: the server may have the message, and not know its transaction ID any more. */
-  #isForgotten({ transactionId, triedAt, createdAt }: UnsentRecord): boolean {
+  #isForgotten({ transactionId, triedAt, createdAt, alters }: UnsentRecord): boolean {
+    // A repeated recall finds nothing, and an edit of an edited message is refused.
+    if (alters) return false
     const since = triedAt ?? (this.#reloaded.has(transactionId) ? createdAt : Infinity)
     return this.#context.serverTime >= since + reliedMs(this.#ttlMs)
   }
@@ -209,21 +330,21 @@ export class Unsent implements Part, UnsentListener {
       triedAtChange: Math.min(entry.triedAtChange ?? Infinity, this.#changeOf(entry)),
       triedAt: entry.triedAt ?? this.#context.earliestServerTime,
     }
-    this.#put(tried)
-    const body = sendBody(entry, this.#context.me)
+    this.#entries.put(tried)
+    const { op, data } = sendCall(entry, this.#context.me)
     const resets = this.#resets
     this.#context.afterCommit(() => {
       if (queue.current !== transactionId) return
       // Another history of the server: answered messages before this one are sent again first.
       if (resets !== this.#resets) {
-        this.#put(entry)
+        const { alters } = this.#entries.get(transactionId) as UnsentRecord
+        this.#putBack({ ...entry, ...(alters && { alters }) })
         this.#queues.release(queue, transactionId)
         return
       }
       // The machine may have slept during the commit.
       if (this.#isForgotten(entry)) this.#search(queue, entry)
-      else
-        this.#context.call('message.send', body, (outcome) => this.#answered(queue, entry, outcome))
+      else this.#context.call(op, data, (outcome) => this.#answered(queue, entry, outcome))
     })
   }
 
@@ -236,7 +357,8 @@ export class Unsent implements Part, UnsentListener {
     if (result.type === 'stored') this.#take(entry, result.msgId)
     else if (result.type === 'refused') this.#fail(transactionId, result.failure)
     else {
-      this.#put(result.type === 'unknown' ? { ...entry, state: 'unknown' } : before)
+      if (result.type === 'unknown') this.#entries.put({ ...entry, state: 'unknown' })
+      else this.#putBack(before)
       if (this.#context.isOpen) this.#queues.pause(queue, result.failure)
     }
     this.#queues.release(queue, transactionId)
@@ -259,7 +381,8 @@ export class Unsent implements Part, UnsentListener {
           this.#fail(transactionId, failureOf('undecided', 'the message may have been sent'))
         else {
           // A try that has become a search has not run.
-          this.#put(this.#reloaded.has(transactionId) ? entry : { ...entry, state: 'unknown' })
+          if (this.#reloaded.has(transactionId)) this.#putBack(entry)
+          else this.#entries.put({ ...entry, state: 'unknown' })
           if (this.#context.isOpen) this.#queues.pause(queue, result)
         }
         this.#queues.release(queue, transactionId)
@@ -272,11 +395,12 @@ export class Unsent implements Part, UnsentListener {
     const key = this.#logOf(entry)
     const log = this.#logs.get(key)
     const passed = Math.max(log?.last?.msgId ?? 0, log?.hiddenMsgId ?? 0)
+    this.#nameMessage(entry, msgId)
     if (msgId > 0 && msgId <= passed) {
       this.#drop(entry)
       return
     }
-    this.#put({ ...entry, state: 'sent', msgId })
+    this.#entries.put({ ...entry, state: 'sent', msgId })
     // No event of such a group comes.
     if (log?.muteMode === 2) this.#askFor(key)
     else this.#awaitEvents()
@@ -287,26 +411,22 @@ export class Unsent implements Part, UnsentListener {
     this.#isAwaiting = true
     this.#context.after('unsent.events', eventWaitMs, () => {
       this.#isAwaiting = false
-      for (const log of new Set(this.#sent().map((entry) => this.#logOf(entry)))) this.#askFor(log)
+      for (const log of new Set(this.#entries.sent().map((entry) => this.#logOf(entry))))
+        this.#askFor(log)
     })
   }
 
   /** Requests the log; what it does not contain then was recalled, hidden, or is in a hole. */
   #askFor(log: LogKey): void {
-    const entries = new Set(this.#sent())
+    const entries = new Set(this.#entries.sent())
     const resets = this.#resets
     this.#logs.needHead(log, () => {
       if (resets === this.#resets) this.#dropSent(log, (entry) => entries.has(entry))
     })
   }
 
-  /** Returns the answered entries that wait for their message. */
-  #sent(): readonly UnsentRecord[] {
-    return [...this.#entries.values()].filter(({ state }) => state === 'sent')
-  }
-
   #dropSent(log: LogKey, isPassed: (entry: UnsentRecord) => boolean): void {
-    for (const entry of this.#sent())
+    for (const entry of this.#entries.sent())
       if (this.#logOf(entry) === log && isPassed(entry)) this.#drop(entry)
   }
 
@@ -314,28 +434,30 @@ export class Unsent implements Part, UnsentListener {
     const entry = this.#entries.get(transactionId)
     if (!entry) return
     const { file, ...content } = entry
-    this.#put({ ...content, attachment, state: 'queued' })
+    this.#entries.put({ ...content, attachment, state: 'queued' })
     this.#queues.drain()
   }
 
   #fail(transactionId: number, { code, name, message, retry }: Failure): void {
     const entry = this.#entries.get(transactionId)
     if (!entry) return
-    this.#put({ ...entry, state: 'failed', failure: { code, name, message, retry } })
-  }
-
-  #put(entry: UnsentRecord): void {
-    this.#entries.set(entry.transactionId, entry)
-    this.#context.batch.putUnsent(entry)
+    const failure = { code, name, message, retry }
+    const failed: UnsentRecord = { ...entry, state: 'failed', failure }
+    if (!isAltering(entry)) this.#putBack(failed)
+    else if (isGone(failure) || this.#entries.alterationsOf(entry.alters).at(-1) !== entry)
+      // Nothing is left to alter, or a later alteration counts.
+      this.#drop(entry)
+    else this.#entries.put(failed)
   }
 
   #drop(entry: UnsentRecord): void {
     const { transactionId } = entry
-    this.#entries.delete(transactionId)
+    this.#entries.delete(entry)
     this.#reloaded.delete(transactionId)
-    this.#context.batch.dropUnsent(transactionId)
     this.#uploads.cancel(transactionId)
+    for (const each of this.#entries.waitingFor(entry)) this.#drop(each)
     this.#queues.remove(entry)
+    this.#queues.drain()
   }
 
   #logOf({ conversationId: id, isGroup }: UnsentRecord): LogKey {

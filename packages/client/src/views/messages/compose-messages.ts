@@ -2,7 +2,7 @@ import type { Message } from '../../api.js'
 import type { LiveState } from '../../core/live-state.js'
 import type { MessageRecord, UnsentRecord } from '../../model/records.js'
 import { isSameList } from '../hub.js'
-import { statusOf, storedMessage, unsentMessage } from './message.js'
+import { alterationOf, statusOf, storedMessage, unsentMessage } from './message.js'
 import type { LogWindow } from './message-window.js'
 
 /** A stored message, and the loaded part that it belongs to. */
@@ -41,7 +41,16 @@ export function shownRows(windows: readonly LogWindow[], isFailed: boolean): rea
 export function composeMessages(
   stored: readonly StoredRow[],
   unsent: readonly UnsentRecord[],
-  { me, uploads, former }: Pick<LiveState, 'uploads'> & { me: number; former: Composed },
+  {
+    me,
+    uploads,
+    alterations,
+    former,
+  }: Pick<LiveState, 'uploads'> & {
+    readonly me: number
+    readonly alterations: readonly UnsentRecord[]
+    readonly former: Composed
+  },
 ): Composed {
   const composed = new Map<string, { inputs: readonly unknown[]; message: Message }>()
   const add = (key: string, inputs: readonly unknown[], make: () => Message) => {
@@ -57,14 +66,18 @@ export function composeMessages(
     if (log === undefined) continue
     const status = statusOf(record, log, me)
     if (record.senderId === me) arrived.add(record.transactionId)
-    add(`${record.log}/${record.seq}`, [record, status, me], () =>
-      storedMessage(record, log, me, status),
+    const alteration = alterationOf(alterations, record)
+    add(`${record.log}/${record.seq}`, [record, status, alteration, me], () =>
+      storedMessage(record, log, { me, status, alteration }),
     )
   }
   for (const entry of unsent) {
     if (arrived.has(entry.transactionId)) continue
     const upload = uploads[entry.transactionId]
-    add(`${entry.transactionId}`, [entry, upload, me], () => unsentMessage(entry, me, upload))
+    const alteration = alterationOf(alterations, entry)
+    add(`${entry.transactionId}`, [entry, upload, alteration, me], () =>
+      unsentMessage(entry, { me, upload, alteration }),
+    )
   }
   return composed
 }

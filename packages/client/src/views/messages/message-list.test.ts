@@ -12,6 +12,7 @@ import type { Client } from '../../api.js'
 import type { Command } from '../../core/inputs.js'
 import { createClientOn } from '../../create-client.js'
 import { ClientError, failureOf } from '../../errors.js'
+import type { UnsentRecord } from '../../model/records.js'
 
 const direct = 'd1.9'
 const broadcasts = 'b9'
@@ -242,6 +243,61 @@ it('message list: edits and recalls show, and nothing else changes', async () =>
   session.apply({ messages: [aMessage('d1.5', 2)] })
   session.setLive({ typing: [{ conversationId: 5, userId: 5 }] })
   expect(notified).toBe(0)
+})
+
+it('message list: a queued edit shows its text until the message has another one, or it has failed', async () => {
+  const { session, client, conversation, snapshot } = aClient()
+  session.apply({ logs: [session.fill(direct, 2)] })
+  conversation.messages.subscribe(() => {})
+  await settled()
+  const alteration = (changes: Partial<UnsentRecord>) =>
+    session.apply({
+      unsent: [
+        anUnsent(7, {
+          ...{ content: 'new', alters: { kind: 'edit', msgId: 20, seenEdit: 0 }, ...changes },
+        }),
+      ],
+    })
+  alteration({ state: 'queued' })
+  const edited = { id: 20, text: 'new', isEdited: true, editedAt: 0 }
+  const pending = { kind: 'edit', text: 'new', key: 't7' }
+  expect(snapshot().messages[1]).toMatchObject({
+    ...edited,
+    pending: { ...pending, status: 'sending' },
+  })
+  expect(client.conversations.getSnapshot().conversations[0]?.lastMessage).toMatchObject(edited)
+  expect(snapshot().messages).toHaveLength(2)
+  expect(snapshot().messages[0]).not.toHaveProperty('pending')
+
+  const last = aMessage(direct, 2, { content: 'of another', editTimestamp: 9 })
+  session.apply({ messages: [last] })
+  const present = { text: 'of another', editedAt: 9 }
+  expect(snapshot().messages[1]).toMatchObject({ ...present, pending })
+  const failure = { code: 13_014, name: 'edited_meanwhile', message: '', retry: false }
+  alteration({ state: 'failed', failure })
+  expect(snapshot().messages[1]).toMatchObject({
+    ...present,
+    pending: { ...pending, status: 'failed', failure },
+  })
+  session.apply({ sent: [7] })
+  expect(snapshot().messages[1]).not.toHaveProperty('pending')
+})
+
+it('message list: a recall that waits for an unsent message shows with it', async () => {
+  const { session, conversation, snapshot } = aClient()
+  session.apply({ logs: [session.fill(direct, 1)] })
+  conversation.messages.subscribe(() => {})
+  await settled()
+  const alters = { kind: 'recall', msgId: 0, of: 7 } as const
+  session.apply({
+    unsent: [
+      anUnsent(7, { state: 'unknown', content: 'hi' }),
+      anUnsent(8, { state: 'queued', content: '', alters }),
+    ],
+  })
+  const pending = { kind: 'recall', key: 't8', status: 'sending' }
+  expect(snapshot().messages[1]).toMatchObject({ text: 'hi', status: 'unknown', pending })
+  expect(snapshot().messages).toHaveLength(2)
 })
 
 it('message list: messages that the user hid are gone', async () => {

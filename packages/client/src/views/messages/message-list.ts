@@ -42,7 +42,8 @@ export function createMessageList(
     const uploads = unsent.length > 0 && hub.session.state.live.uploads
     const records = loader.windows.map(({ record }) => record)
     const { changes, pending, failure, isUnknown } = loader
-    return [changes, unsent, uploads, hub.me, pending, failure, isUnknown, ...records]
+    const alterations = parts.alterations(id, kind)
+    return [changes, unsent, alterations, uploads, hub.me, pending, failure, isUnknown, ...records]
   }
 
   const view = createView<MessageList>(hub, {
@@ -55,7 +56,8 @@ export function createMessageList(
       const { uploads } = hub.session.state.live
       const { rows, hasOlder, hasNewer, isLoading, failure } = loader
       const unsent = hasNewer ? [] : parts.unsent(id, kind)
-      composed = composeMessages(rows, unsent, { me, uploads, former: composed })
+      const alterations = parts.alterations(id, kind)
+      composed = composeMessages(rows, unsent, { me, uploads, alterations, former: composed })
       const messages = Array.from(composed.values(), ({ message }) => message)
       const firstUnread = firstUnreadOf(rows, me)
       return shareObject<MessageList>(former, {

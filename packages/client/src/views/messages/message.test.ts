@@ -3,7 +3,8 @@ import { aLog, aMessage } from '../../../test/support/fake-session.js'
 import { storedMessage } from './message.js'
 
 const attachmentOf = (attachment: string) =>
-  storedMessage(aMessage('d1.9', 1, { attachment }), aLog('d1.9'), 1, 'sent').attachment
+  storedMessage(aMessage('d1.9', 1, { attachment }), aLog('d1.9'), { me: 1, status: 'sent' })
+    .attachment
 
 it('attachment: name and size are also read from the names of other clients', () => {
   expect(attachmentOf('{"url":"u","dName":"a.png","fLen":5,"width":3,"mine":[1]}')).toEqual({

@@ -24,12 +24,21 @@ export function keyOfStored(
     : `${log}/${msgId}`
 }
 
-/** Returns the view of a stored message. */
+/** Returns the last edit or recall of a message that is not confirmed. */
+export function alterationOf(
+  alterations: readonly UnsentRecord[],
+  { msgId = 0, transactionId }: Pick<UnsentRecord, 'msgId'> & { readonly transactionId?: number },
+): UnsentRecord | undefined {
+  return alterations.findLast(({ alters }) =>
+    alters?.msgId ? alters.msgId === msgId : alters?.of === transactionId,
+  )
+}
+
+/** Returns the view of a stored message, with the edit or recall of it that is not confirmed. */
 export function storedMessage(
   record: MessageRecord,
   log: Pick<LogRecord, 'kind' | 'conversationId'>,
-  me: number,
-  status: MessageStatus,
+  { me, status, alteration }: StoredMessageState,
 ): Message {
   const isOwn = record.senderId === me
   return {
@@ -44,8 +53,38 @@ export function storedMessage(
     isBroadcast: log.kind === 'broadcast',
     timestamp: record.timestamp,
     isEdited: record.editTimestamp !== 0,
+    editedAt: record.editTimestamp,
     status,
+    ...alteredBy(alteration, record.editTimestamp),
   }
+}
+
+/**
+ * Returns the members of a message that an alteration changes. The text of an edit is shown while
+ * no other edit has come and the server has not refused it.
+ */
+function alteredBy(alteration: UnsentRecord | undefined, editTimestamp: number): Partial<Message> {
+  if (!alteration?.alters) return {}
+  const { alters, content: text, state, failure, transactionId } = alteration
+  const { kind, seenEdit = editTimestamp } = alters
+  const isShown = kind === 'edit' && state !== 'failed' && editTimestamp <= seenEdit
+  return {
+    ...(isShown && { text, isEdited: true }),
+    pending: {
+      ...{ kind, key: keyOfTransaction(transactionId) },
+      status: state === 'failed' ? 'failed' : 'sending',
+      ...(kind === 'edit' && { text }),
+      ...(failure && { failure: failure as Failure }),
+    },
+  }
+}
+
+/** The state of a stored message that is not in its record. */
+export interface StoredMessageState {
+  readonly me: number
+  readonly status: MessageStatus
+  /** The edit or recall that is not confirmed. */
+  readonly alteration?: UnsentRecord | undefined
 }
 
 /** Returns how far a stored message has come. */
@@ -59,8 +98,16 @@ export function statusOf(
   return seq <= log.peerDeliveredSeq ? 'delivered' : 'sent'
 }
 
+/** The state of an unsent message that is not in its record. */
+export interface UnsentMessageState extends Pick<StoredMessageState, 'me' | 'alteration'> {
+  readonly upload: Message['upload']
+}
+
 /** Returns the view of an unsent message. */
-export function unsentMessage(entry: UnsentRecord, me: number, upload: Message['upload']): Message {
+export function unsentMessage(
+  entry: UnsentRecord,
+  { me, upload, alteration }: UnsentMessageState,
+): Message {
   const { state, file } = entry
   const total = file?.blob.size ?? 0
   // The message waits to be sent when its file is uploaded.
@@ -77,8 +124,10 @@ export function unsentMessage(entry: UnsentRecord, me: number, upload: Message['
     isBroadcast: false,
     timestamp: entry.createdAt,
     isEdited: false,
+    editedAt: 0,
     status: state === 'failed' || state === 'unknown' || state === 'sent' ? state : 'sending',
     ...(state === 'failed' && entry.failure && { failure: entry.failure as Failure }),
     ...(file && { file: file.blob, upload: upload ?? { sent, total } }),
+    ...alteredBy(alteration, 0),
   }
 }

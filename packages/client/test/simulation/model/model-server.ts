@@ -23,6 +23,9 @@ export class ModelServer implements ServerAccess {
   heads = 0
   /** What clients did against the contract. */
   readonly wrong: string[] = []
+  readonly refused = new Set<string>()
+  readonly unconditional = new Set<number>()
+  readonly conflicts = new Map<number, number>()
   observe: Observer | undefined
   /** Until this time the server takes no connection. */
   downUntil = 0

@@ -8,12 +8,13 @@ import {
   group,
   hasLog,
   isReader,
+  keyOf,
   type LogName,
   logOf,
   type ModelGroup,
   userOf,
 } from './state.js'
-import { deliver, read, store } from './writes.js'
+import { deliver, edit, read, recall, store, type Write } from './writes.js'
 
 export interface Caller {
   readonly server: ServerAccess
@@ -29,6 +30,7 @@ function refuse(error: ErrorName): never {
 }
 
 const groupType = 2
+const replaceType = 12
 /** The server forgets transactions later than it promises. */
 const graceMs = 10_000
 
@@ -46,7 +48,15 @@ export const operations: Readonly<Record<string, Operation | undefined>> = {
     requireReader(server, data.log, userId)
     return { data: server.answers.history(userId, data) }
   },
-  'message.send': send,
+  'message.send': (caller, data) =>
+    data.content_type === replaceType ? replace(caller, data) : send(caller, data),
+  'message.recall': ({ server, userId }, { conversation_id: peer, msg_id: msgId }) => {
+    const name = server.database.groups.has(peer) ? group(peer) : direct(userId, peer)
+    const { database, now } = server
+    const seq = ownSeq({ server, userId }, { name, msgId, wish: `recall ${msgId}` })
+    server.commit(recall(database, name, { seq, now, actorId: userId }) as Write)
+    return { data: true }
+  },
   'message.ack': ({ server, userId }, { conversation_id: peer, msg_id: msgId }) => {
     const isGroup = server.database.groups.has(peer)
     if (isGroup && !isReader(server.database, group(peer), userId)) refuse('conversation_not_found')
@@ -139,15 +149,61 @@ function requireReader({ database }: ServerAccess, name: LogName, userId: number
   refuse(name.is_group ? 'member_required' : 'conversation_not_found')
 }
 
-function send({ server, session, userId }: Caller, data: Json): Json {
+/** @returns the IDs of the messages that the call has stored before; undefined: it comes first */
+function known({ server, userId }: Caller, transactionId: number): number[] | undefined {
+  const { agenda, transactionTtlMs } = server.options
+  const found = server.database.transactions.get(`${userId} ${transactionId}`)
+  const isKnown = found && agenda.now - found.time < transactionTtlMs + graceMs
+  return isKnown && transactionId > 0 ? found.msgIds : undefined
+}
+
+/** @returns the position of a message that the user may change */
+function ownSeq(
+  { server: { database, refused }, userId }: Pick<Caller, 'server' | 'userId'>,
+  { name, msgId, wish }: { readonly name: LogName; readonly msgId: number; readonly wish: string },
+): number {
+  const fail = (error: ErrorName): never => {
+    refused.add(wish)
+    return refuse(error)
+  }
+  const isMember = isReader(database, name, userId)
+  if (!isMember || (name.is_group && database.groups.get(name.low_id)?.status === 1))
+    fail(isMember ? 'group_not_found' : 'member_required')
+  const log = database.logs.get(keyOf(name)) ?? fail('conversation_not_found')
+  const message = log.messages[log.ids.indexOf(msgId)] ?? fail('message_not_found')
+  return message.sender_id === userId ? message.seq : fail('no_permission')
+}
+
+function replace(caller: Caller, data: Json): Json {
+  const { server, userId } = caller
+  const { database, now } = server
+  const { type, content, related_mid: msgId, edit_timestamp: seen } = data
+  const { transaction_id: transactionId, targets } = data
+  if (known(caller, transactionId)) return { data: true }
+  const name = type === groupType ? group(targets[0]) : direct(userId, targets[0])
+  const wish = `edit ${transactionId}`
+  const seq = ownSeq(caller, { name, msgId, wish })
+  if (seen === undefined) server.unconditional.add(transactionId)
+  else if (seen !== logOf(database, name).messages[seq - 1]?.edit_timestamp) {
+    server.refused.add(wish)
+    server.conflicts.set(transactionId, msgId)
+    refuse('edited_meanwhile')
+  }
+  const { agenda } = server.options
+  database.transactions.set(`${userId} ${transactionId}`, { time: agenda.now, msgIds: [] })
+  server.commit(edit(database, name, { seq, content, now, actorId: userId }) as Write)
+  return { data: true }
+}
+
+function send(caller: Caller, data: Json): Json {
+  const { server, session, userId } = caller
   const { database, now } = server
   const { type, targets, transaction_id: transactionId = 0, online_only: isTransient } = data
   const [target] = targets
   const key = `${userId} ${transactionId}`
-  const known = database.transactions.get(key)
-  const { agenda, transactionTtlMs } = server.options
-  const isKnown = known && agenda.now - known.time < transactionTtlMs + graceMs
-  if (isKnown && transactionId > 0) return { data: true, msg_ids: known.msgIds }
+  const { agenda } = server.options
+  const stored = known(caller, transactionId)
+  if (stored) return { data: true, msg_ids: stored }
   if (isTransient || (data.content === '' && data.ext !== '')) return { data: true }
   if (type === groupType) {
     const found = database.groups.get(target) ?? refuse('group_not_found')

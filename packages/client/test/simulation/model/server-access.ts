@@ -39,6 +39,12 @@ export interface ServerAccess {
   unanswered: number
   /** What clients did against the contract. */
   readonly wrong: string[]
+  /** Edits by transaction ID and recalls by message ID that were refused, not to be repeated. */
+  readonly refused: Set<string>
+  /** Transaction IDs of edits that name no edit that their user has seen. */
+  readonly unconditional: Set<number>
+  /** Messages that were edited meanwhile, by the transaction ID of the refused edit. */
+  readonly conflicts: Map<number, number>
   /** Heads that were answered. */
   heads: number
   nextId(): number

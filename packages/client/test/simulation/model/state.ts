@@ -56,6 +56,8 @@ export interface ModelLog {
   readonly originals: string[]
   /** Transaction IDs by position; 0: none. */
   readonly transactions: number[]
+  /** All edits, oldest first. */
+  readonly edits: { readonly msgId: number; readonly content: string }[]
   /** Changes up to this number cannot be listed any more. */
   keptFrom: number
   readonly positions: Map<number, Positions>
@@ -171,6 +173,7 @@ export function logOf(database: Database, name: LogName): ModelLog {
       notifications: new Set(),
       originals: [],
       transactions: [],
+      edits: [],
       keptFrom: 0,
       positions: new Map(),
     }

@@ -174,8 +174,10 @@ export function edit(
   const log = logOf(database, name)
   const before = log.messages[seq - 1]
   if (!before) return undefined
-  const message = { ...before, content, edit_timestamp: now }
+  const edit_timestamp = Math.max(now, before.timestamp + 1, before.edit_timestamp + 1)
+  const message = { ...before, content, edit_timestamp }
   log.messages[seq - 1] = message
+  log.edits.push({ msgId: before.msg_id, content })
   log.changes.push({ kind: 'edited', seq, actorId, timestamp: now })
   const dataFor = (userId: number) => ({
     ...messageFor(log, message, userId),

@@ -80,5 +80,6 @@ function toSendRequest(params: SendParams, isSystem: boolean): SendRequest {
     transactionId: transactionId === undefined || transactionId === 0 ? null : transactionId,
     isSystem,
     relatedMessageId: params.related_mid,
+    seenEdit: params.edit_timestamp,
   }
 }

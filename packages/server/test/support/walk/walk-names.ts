@@ -62,7 +62,7 @@ const kindsByName: ReadonlyMap<string, NamedKind> = new Map(
  */
 const quantities = new Set([
   ...['after_change', 'before_seq', 'change', 'seq', 'version', 'transaction_id', 'duration'],
-  ...['created_at', 'dismissal_date', 'expires_at', 'stale_date'],
+  ...['created_at', 'edit_timestamp', 'dismissal_date', 'expires_at', 'stale_date'],
   ...['show_begin_time', 'show_end_time'],
   ...['group.file.upload size', 'group.settings.capacity value'],
   ...['webhook.replay from', 'webhook.replay to', 'file_max_bytes', 'file_quota_bytes'],

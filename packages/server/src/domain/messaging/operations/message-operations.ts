@@ -73,6 +73,8 @@ export type RecallCaller = Omit<Actor, 'userId'> & { readonly userId: Int64 | nu
 export interface OperationRequest extends EditedTexts {
   readonly contentType: number
   readonly relatedMessageId: Int64 | undefined
+  /** The edit of the message that the actor has seen, 0 = none; undefined = not checked */
+  readonly seenEdit: Int64 | undefined
   readonly targets: readonly Int64[]
   readonly targetType: 'user' | 'group'
   /** null = repeats are not recognized */
@@ -117,8 +119,8 @@ export class MessageOperations {
    * Performs the operation of a message of content_type 9 to 12. A repeated transaction ID has no effect.
    * @throws AppError invalid_parameter, user_not_found, group_not_found, member_required,
    *   conversation_not_found, message_not_found, no_permission, message_type_refused,
-   *   message_too_large, recall_too_late, recall_disabled; user_deleted when the actor is deleted
-   *   concurrently
+   *   message_too_large, edited_meanwhile, recall_too_late, recall_disabled; user_deleted when the
+   *   actor is deleted concurrently
    */
   async perform(actor: Actor, request: OperationRequest, charge: ChargeRows): Promise<void> {
     const { database, transactions, clock, transactionTtlMs } = this.options
@@ -331,13 +333,20 @@ export class MessageOperations {
     })
   }
 
-  async #edit(tx: Tx, locked: LockedMessage, kind: EditKind, edit: EditedTexts): Promise<void> {
+  async #edit(
+    tx: Tx,
+    locked: LockedMessage,
+    kind: EditKind,
+    edit: OperationRequest,
+  ): Promise<void> {
     const { store, alterations, clock, maxMessageBytes } = this.options
     const { conversation, message } = locked
     requireSender(locked)
     // Clients execute a command when it arrives.
     if (message.contentType === contentType.command)
       throw new AppError('message_type_refused', 'a command cannot be edited')
+    if (edit.seenEdit !== undefined && edit.seenEdit !== message.editedAt)
+      throw new AppError('edited_meanwhile')
     const texts = editedTexts(kind, message, edit)
     requireSize({ ...message, ...texts }, maxMessageBytes)
     await store.edit(tx, conversation, message, {

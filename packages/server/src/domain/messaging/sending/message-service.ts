@@ -49,6 +49,8 @@ export interface SendRequest extends Omit<MessageContent, 'content'> {
   readonly isSystem: boolean
   /** The message on which one of content_type 9 to 12 acts. */
   readonly relatedMessageId: Int64 | undefined
+  /** Of an edit: `edit_timestamp` of the message that the sender has seen; undefined = not checked. */
+  readonly seenEdit: Int64 | undefined
 }
 
 /** The result of a send to one or more targets. */
