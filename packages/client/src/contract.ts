@@ -902,6 +902,13 @@ export interface ClientEvents {
     readonly editTimestamp: number
     /** The transaction ID of the send, for devices of the sender only; absent without one. */
     readonly transactionId?: string
+    /** The message of the same conversation that it replies to. */
+    readonly replyTo?: {
+      /** ID of the original */
+      readonly messageId: number
+      /** position of the original in the log */
+      readonly seq: number
+    }
     /** in the order of their first use; absent without any */
     readonly reactions?: readonly {
       /** what the first user wrote, such as an emoji */
@@ -994,6 +1001,13 @@ export interface ClientEvents {
     readonly editTimestamp: number
     /** The transaction ID of the send, for devices of the sender only; absent without one. */
     readonly transactionId?: string
+    /** The message of the same conversation that it replies to. */
+    readonly replyTo?: {
+      /** ID of the original */
+      readonly messageId: number
+      /** position of the original in the log */
+      readonly seq: number
+    }
     /** in the order of their first use; absent without any */
     readonly reactions?: readonly {
       /** what the first user wrote, such as an emoji */
@@ -1038,6 +1052,13 @@ export interface ClientEvents {
     readonly editTimestamp: number
     /** The transaction ID of the send, for devices of the sender only; absent without one. */
     readonly transactionId?: string
+    /** The message of the same conversation that it replies to. */
+    readonly replyTo?: {
+      /** ID of the original */
+      readonly messageId: number
+      /** position of the original in the log */
+      readonly seq: number
+    }
     /** in the order of their first use; absent without any */
     readonly reactions?: readonly {
       /** what the first user wrote, such as an emoji */

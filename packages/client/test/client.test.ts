@@ -154,6 +154,42 @@ it('an edit and a recall that are made offline are done later; an edit overwrite
   await when(ofBob.messages, (list) => last(list)?.text === 'late')
 })
 
+it('a reply shows its original: live, from the server where it is older, edited and recalled', async () => {
+  const [a, b] = [await aUser(), await aUser()]
+  const [alice, bob] = [await a.connect(), await b.connect()]
+  const [toBob, toAlice] = [alice.direct(b.id), bob.direct(a.id)]
+  await toBob.send('Where?')
+  const asked = await when(toAlice.messages, (list) => last(list)?.text === 'Where?')
+  const question = last(asked) as Message
+  await toAlice.send({ text: 'Here', replyTo: question })
+  const quote = { id: question.id, state: 'present', senderId: a.id, text: 'Where?' }
+  const shown = { text: 'Here', replyTo: { id: question.id, seq: question.seq }, quote }
+  for (const { messages } of [toBob, toAlice])
+    expect(last(await when(messages, (list) => last(list)?.quote && last(list)?.id))).toMatchObject(
+      shown,
+    )
+
+  // A device that holds the newest messages only.
+  for (let count = 0; count < 60; count++) await toBob.send(`later ${count}`)
+  await when(toAlice.messages, (list) => last(list)?.text === 'later 59')
+  await toAlice.send({ text: 'Still here', replyTo: question })
+  await when(toBob.messages, (list) => last(list)?.text === 'Still here')
+  const late = (await b.connect({ deviceGuid: 'another device' })).direct(a.id)
+  const found = await when(late.messages, (list) => last(list)?.quote)
+  expect(found.messages.some(({ id }) => id === question.id)).toBe(false)
+  expect(last(found)).toMatchObject({ text: 'Still here', quote })
+
+  const own = toBob.messages.getSnapshot().messages.find(({ id }) => id === question.id)
+  await toBob.edit(own as Message, 'Where are you?')
+  await when(late.messages, (list) => last(list)?.quote?.text === 'Where are you?')
+  await toBob.recall(own as Message)
+  for (const { messages } of [toBob, late])
+    await when(messages, (list) => last(list)?.quote?.state === 'recalled')
+  const key = await toAlice.send({ text: 'Too late', replyTo: question })
+  const failed = await when(toAlice.messages, (list) => last(list)?.status === 'failed')
+  expect(last(failed)).toMatchObject({ key, failure: { name: 'reply_unavailable' } })
+})
+
 it('a new client shows the newest messages, and loads older ones to the beginning', async () => {
   const [a, b] = [await aUser(), await aUser()]
   const sender = await a.connect()

@@ -5,8 +5,10 @@
 import { anyBackend, isFullRun } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
 import { FieldChanges } from '../../server/test/support/messaging/field-changes.js'
+import { textToGroups } from '../../server/test/support/groups/group-messaging.js'
 import { historyPage } from '../../server/test/support/messaging/messaging.js'
 import { Random } from '../../server/test/support/random.js'
+import type { Client, Conversation, ConversationRef, View } from '../src/api.js'
 import { createClient } from './fixtures/golden-client.js'
 import { AppPlayground, type AppSetup } from './support/app-playground.js'
 
@@ -14,7 +16,33 @@ const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
 const workMs = isFullRun ? 10_000 : 1_000
 
 const apps = {
-  memory: ({ token, ...setup }: AppSetup) => createClient({ ...setup, token: () => token }),
+  memory: ({ token, ...setup }: AppSetup): Client => {
+    const client = createClient({ ...setup, token: () => token })
+    // The names of that time.
+    const value = ({ id, kind }: ConversationRef) => {
+      const conversation = client.conversation(...([id, kind] as never as [never]))
+      const { loadOlder } = conversation as never as Conversation['messages']
+      return { ...conversation, messages: { ...conversation.messages, loadOlder } }
+    }
+    const named = <T extends object, N>(view: View<T | undefined>, name: (value: T) => N) => ({
+      ...view,
+      getSnapshot: () => {
+        const value = view.getSnapshot()
+        return value && name(value)
+      },
+    })
+    const list = named(client.groups.list, (groups) =>
+      groups.map((group) => ({ id: (group as never as { group_id: number }).group_id })),
+    )
+    const profile = named(client.profile, (own) => ({
+      nickname: (own as never as { nick_name: string }).nick_name,
+    }))
+    return Object.create(client, {
+      conversation: { value },
+      groups: { value: { ...client.groups, list } },
+      profile: { value: profile },
+    })
+  },
 }
 
 for (const backend of anyBackend()) {
@@ -27,7 +55,7 @@ for (const backend of anyBackend()) {
       await using playground = await AppPlayground.start(options)
       await using changes = new FieldChanges(playground.place)
       const owner = playground.people[0]?.id as number
-      let altered = 0
+      let [altered, replies] = [0, 0]
 
       /** Pins a message of a group, or unpins it. */
       async function changeFields(): Promise<void> {
@@ -39,9 +67,19 @@ for (const backend of anyBackend()) {
         altered += await changes.group(playground.server.appId, group, change)
       }
 
+      /** Replies to a message of a group. */
+      async function reply(): Promise<void> {
+        const group = random.pick(playground.groups)
+        const { messages } = await historyPage(playground.apiOf(owner), group)
+        if (messages.length === 0) return
+        const reply_to = Number(random.pick(messages).msg_id)
+        const body = textToGroups([group], `reply ${++replies}`, { reply_to })
+        await playground.apiOf(owner).call('POST', '/message/send', { body })
+      }
+
       await playground.run(workMs, async () => {
         if (random.chance(0.3)) playground.cut()
-        else await changeFields()
+        else await (random.chance(0.2) ? reply() : changeFields())
       })
       expect(altered).toBeGreaterThan(0)
       expect(await playground.settle()).toEqual([])

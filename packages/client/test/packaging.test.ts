@@ -16,7 +16,7 @@ const packages = join(packageFolder, '..')
 const root = join(packages, '..')
 
 /** The most bytes of an entry, minified and gzipped. */
-const limits = { index: 49_700, 'core/core': 24_200, 'react/index': 1_500, node: 47_700 }
+const limits = { index: 50_500, 'core/core': 24_500, 'react/index': 1_500, node: 48_500 }
 
 /** Bundles an entry with all that it imports, but for what an app has already. */
 async function bundle(entry: keyof typeof limits): Promise<OutputChunk> {

@@ -58,6 +58,7 @@ const published = {
   message_type_refused: 13009,
   pin_limit_reached: 13010,
   edited_meanwhile: 13014,
+  reply_unavailable: 13011,
   file_signature_invalid: 14000,
   file_not_found: 14001,
   file_type_invalid: 14002,

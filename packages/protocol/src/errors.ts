@@ -357,6 +357,12 @@ export const errorCatalogue = {
     'too many pinned conversations',
     'A user pins at most 1000 conversations.',
   ),
+  reply_unavailable: entry(
+    13011,
+    404,
+    'reply target is not available',
+    'The conversation has no such message, or the sender may not see it.',
+  ),
   edited_meanwhile: entry(
     13014,
     409,

@@ -1,5 +1,5 @@
 import type { Failure } from '../errors.js'
-import type { contentTypes } from '../model/words.js'
+import type { contentTypes, quoteStates } from '../model/words.js'
 
 /** The kind of a message's content. */
 export type ContentType = (typeof contentTypes)[number]
@@ -39,6 +39,22 @@ export interface MessageContent {
   readonly receiptsOf?: readonly number[]
 }
 
+/** The message that another one replies to, as much of it as the user may see. */
+export interface Quote {
+  readonly id: number
+  /**
+   * - `present`: the quote has its sender, kind and text
+   * - `recalled`: it has its sender
+   * - `removed`: by the retention of the service
+   * - `hidden`: the user may not see it, for example because it is from before the user's time
+   */
+  readonly state: (typeof quoteStates)[number]
+  readonly senderId?: number
+  readonly contentType?: ContentType | 'unknown'
+  /** The first 200 characters of the present text; '' without any. */
+  readonly text?: string
+}
+
 /** A message of a conversation, sent or not. */
 export interface Message extends MessageContent {
   /** The same for the whole life of the message, also before it has an ID. */
@@ -64,6 +80,10 @@ export interface Message extends MessageContent {
   readonly editedAt: number
   /** The own edit or recall of it that the server has not confirmed. */
   readonly pending?: PendingChange
+  /** The message that it replies to; absent: it is no reply. */
+  readonly replyTo?: { readonly id: number; readonly seq: number }
+  /** What is shown of that message, in lists of messages; absent: not read yet. */
+  readonly quote?: Quote
   /** The state of an own message; `sent` for those of others. */
   readonly status: MessageStatus
   /** Why a failed message was not sent. */
@@ -123,4 +143,6 @@ export interface Draft {
   readonly mentions?: readonly number[] | 'all'
   /** Members of a group with read receipts who are asked for one, see {@link Conversation.receipts}. */
   readonly receiptsOf?: readonly number[]
+  /** A stored message of the same conversation that it replies to. */
+  readonly replyTo?: Pick<Message, 'id' | 'seq'>
 }

@@ -6,6 +6,7 @@ import type {
   MessageContent,
   MessageRecord,
   UnsentAlteration,
+  ReplyTo,
   UnsentFile,
 } from '../model/records.js'
 
@@ -27,6 +28,7 @@ export type Command =
       readonly isGroup: boolean
       readonly content: MessageContent
       readonly file?: UnsentFile
+      readonly replyTo?: ReplyTo
       readonly createdAt: number
     }
   /**
@@ -73,6 +75,8 @@ export type Command =
     }
   /** Keys to read now and whenever they turn stale; replaces the former list of the caller. */
   | { readonly type: 'watch'; readonly caller: string; readonly keys: readonly string[] }
+  /** Replies on screen whose quotes are missing; replaces the former list of the caller. */
+  | { readonly type: 'quotes'; readonly caller: string; readonly replies: readonly ShownReply[] }
   /** Users whose presence is shown; replaces the former list of the caller. */
   | { readonly type: 'presence'; readonly caller: string; readonly userIds: readonly number[] }
   /**
@@ -91,6 +95,13 @@ export type Command =
   | { readonly type: 'onScreen'; readonly caller: string; readonly logs: readonly LogKey[] }
   /** No view needs messages below a position: a client in memory drops them. */
   | { readonly type: 'forget'; readonly log: LogKey; readonly beforeSeq: number }
+
+/** A reply that a view shows without the quote of its original. */
+export interface ShownReply {
+  readonly log: LogKey
+  readonly msgId: number
+  readonly original: ReplyTo
+}
 
 /** The value of a command `history`. */
 export interface HistoryResult {

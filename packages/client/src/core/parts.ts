@@ -12,6 +12,7 @@ import { Receipts } from './presence/receipts.js'
 import { Typing } from './presence/typing.js'
 import { History } from './sync/history.js'
 import { Latest } from './sync/latest.js'
+import { MissingQuotes } from './sync/missing-quotes.js'
 import { Reads } from './sync/reads.js'
 import { Sync } from './sync/sync.js'
 import { Unsent } from './unsent/unsent.js'
@@ -46,6 +47,7 @@ export function createParts(context: CoreContext): readonly Part[] {
     sync,
     history,
     latest,
+    new MissingQuotes(context, logs, spread),
     new Reads(context, logs),
     unsent,
     cachedReads,

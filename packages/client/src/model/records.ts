@@ -5,6 +5,8 @@
  * member that may be absent: stores of earlier clients lack it.
  */
 
+import type { quoteStates } from './words.js'
+
 /** The version of these shapes. A store of another version is dropped, its unsent messages with it. */
 export const storeFormat = 3
 
@@ -91,6 +93,22 @@ export interface LogRecord {
  */
 export type MessageFields = Readonly<Record<string, unknown>>
 
+/** The message of the same log that a message replies to. */
+export interface ReplyTo {
+  readonly msgId: number
+  readonly seq: number
+}
+
+/** What the user may see of the original of a reply: what the server has said, and what changed since. */
+export interface QuoteRecord extends ReplyTo {
+  readonly state: (typeof quoteStates)[number]
+  /** Of a present or recalled original. */
+  readonly senderId?: number
+  /** Of a present original. */
+  readonly contentType?: number
+  readonly excerpt?: string
+}
+
 /** A stored message. Its key is `[log, seq]`. */
 export interface MessageRecord {
   readonly log: LogKey
@@ -110,6 +128,8 @@ export interface MessageRecord {
   readonly editTimestamp: number
   /** The sender's number of an own message; text on the wire. */
   readonly transactionId?: number
+  /** Absent: it is no reply. */
+  readonly replyTo?: ReplyTo
   /** Absent: none. */
   readonly fields?: MessageFields
 }
@@ -177,6 +197,8 @@ export interface UnsentRecord extends MessageContent {
   }
   /** The ID in the answer to a `sent` one; 0: the answer had none. */
   readonly msgId?: number
+  /** Absent: it is no reply. */
+  readonly replyTo?: ReplyTo
   /** The file to upload, before `attachment` is known. */
   readonly file?: UnsentFile
 }
@@ -192,7 +214,8 @@ export interface UnsentFile {
 /**
  * The answer of an operation about the user, kept and read again when it turns stale:
  * `contacts`, `user.5`, `group.7`, `members.7`, `pins`, `profile` … Each kind has a loader in
- * core/cached-reads. `draft.5` is a text that the user has begun to write, and is never read.
+ * core/cached-reads. `draft.5` is a text that the user has begun to write, `quotes.g7` are
+ * the quotes of a log; these are never read.
  */
 export interface CachedRead {
   /** Kind and ref with a dot between, or the kind alone. */

@@ -15,6 +15,9 @@ export const contentTypes = [
   'forward',
 ] as const
 
+/** What is left of the original of a reply, as the user may see it. */
+export const quoteStates = ['present', 'recalled', 'removed', 'hidden'] as const
+
 /** Types of groups. */
 export const groupTypes = ['private', 'public', 'chatroom', 'temporary'] as const
 

@@ -174,6 +174,6 @@ export function lead(context: RoleContext, options: LeadingOptions): Role {
   }
 }
 
-const emptyLists = { keys: [], userIds: [], logs: [] }
+const emptyLists = { keys: [], userIds: [], logs: [], replies: [] }
 
 const tabOf = (id: string) => id.slice(0, id.indexOf('.'))

@@ -18,8 +18,8 @@ interface Entry extends PendingCommand {
 const maxPending = 10_000
 
 /**
- * The commands of a tab that have no outcome yet, and its standing ones: the newest `watch`, `presence`
- * and `onScreen` of each caller.
+ * The commands of a tab that have no outcome yet, and its standing ones: the newest `watch`, `presence`,
+ * `onScreen` and `quotes` of each caller.
  */
 export class PendingCommands {
   readonly #tab: string

@@ -44,7 +44,7 @@ export interface Session {
   messages(query: MessageQuery): Promise<readonly MessageRecord[]>
   /**
    * Runs a command in the tab that leads, and again in the next one when that tab ends. The last
-   * `watch`, `presence` and `onScreen` of each caller are repeated at every later leader.
+   * `watch`, `presence`, `onScreen` and `quotes` of each caller are repeated at every later leader.
    * @throws ClientError
    */
   execute(command: Command, options?: { readonly signal?: AbortSignal }): Promise<unknown>

@@ -66,6 +66,7 @@ it('client: wrong arguments are refused with their name, before anything is sent
   const { session, client } = aClient()
   session.apply({ logs: [session.fill('d1.9', 1)] })
   const conversation = client.direct(9)
+  const replyTo = { id: 5, seq: 1 }
   const [unsent] = [{ ...conversation.messages.getSnapshot().messages[0], id: 0 }] as never[]
   for (const [name, run] of [
     ['userId', () => client.direct(-1)],
@@ -87,6 +88,8 @@ it('client: wrong arguments are refused with their name, before anything is sent
     ['draft.file', () => conversation.send({ file: 'a.png' as never })],
     ['draft.contentType', () => conversation.send({ text: 'x', contentType: 'recall' as never })],
     ['draft.attachment', () => conversation.send({ attachment: 'x' as never })],
+    ['draft.replyTo.id', () => conversation.send({ text: 'x', replyTo: { id: 0, seq: 0 } })],
+    ['draft', () => conversation.send({ text: 'x', contentType: 'forward', replyTo })],
     ['message', () => conversation.edit(unsent as never, 'x')],
     ['message', () => conversation.recall(undefined as never)],
     ['message', () => conversation.markRead(unsent)],

@@ -1,7 +1,7 @@
 import type { ContentType, Draft } from '../api.js'
-import type { MessageContent, UnsentFile } from '../model/records.js'
+import type { MessageContent, ReplyTo, UnsentFile } from '../model/records.js'
 import { contentTypes } from '../model/words.js'
-import { checkIds, checkOneOf, checkOptionalText, refuse } from './arguments.js'
+import { checkId, checkIds, checkOneOf, checkOptionalText, refuse } from './arguments.js'
 
 /** Content type of the message, and file type of the upload, by the media type of a file. */
 const fileKinds: readonly (readonly [media: RegExp, type: ContentType, fileType: number])[] = [
@@ -17,6 +17,7 @@ const fileKinds: readonly (readonly [media: RegExp, type: ContentType, fileType:
 export interface ReadDraft {
   readonly content: MessageContent
   readonly file?: UnsentFile
+  readonly replyTo?: ReplyTo
 }
 
 /**
@@ -36,6 +37,7 @@ export function readDraft(draft: string | Draft): ReadDraft {
     custom,
     mentions,
     receiptsOf,
+    replyTo,
   } = typeof draft === 'string' ? ({ text: draft } as Draft) : draft
   checkOptionalText('draft.text', text)
   checkOptionalText('draft.fileName', fileName)
@@ -43,6 +45,8 @@ export function readDraft(draft: string | Draft): ReadDraft {
   if (contentType !== undefined) checkOneOf('draft.contentType', contentType, contentTypes)
   if (text === '' && !file && !attachment && !custom)
     refuse('draft', 'a message with a text, a file, an attachment or custom data')
+
+  if (replyTo && contentType === 'forward') refuse('draft', 'no forwarded message with replyTo')
 
   const [, ofFile = 'text', fileType = 0] =
     (file && fileKinds.find(([media]) => media.test(file.type))) ?? []
@@ -57,7 +61,14 @@ export function readDraft(draft: string | Draft): ReadDraft {
       ext: jsonOf('draft.custom', custom),
     },
     ...(file && { file: { blob: file, name, fileType } }),
+    ...(replyTo && { replyTo: replyToOf(replyTo) }),
   }
+}
+
+function replyToOf({ id, seq }: NonNullable<Draft['replyTo']>): ReplyTo {
+  checkId('draft.replyTo.id', id)
+  checkId('draft.replyTo.seq', seq)
+  return { msgId: id, seq }
 }
 
 /** Returns the texts of the contract for mentions and requested receipts, rule K7; '' without any. */

@@ -1,4 +1,4 @@
-import type { Command } from '../core/inputs.js'
+import type { Command, ShownReply } from '../core/inputs.js'
 import type { LogKey } from '../model/records.js'
 import type { Session } from '../sessions/session.js'
 
@@ -10,6 +10,8 @@ export interface Interest {
   readonly presence?: () => Iterable<number>
   /** Logs on screen. */
   readonly logs?: () => Iterable<LogKey>
+  /** Replies that are shown without quotes. */
+  readonly quotes?: () => Iterable<ShownReply>
   /** Interests with lower numbers have the first places when the list of presence is full. */
   readonly rank: number
 }
@@ -30,7 +32,7 @@ const maxWatched = 500
 /** Makes the interests of one client. @param caller names the client among all tabs */
 export function createInterests(session: Session, caller: string): Interests {
   const interests = new Set<Interest>()
-  const sent = { watch: '', presence: '', onScreen: '' }
+  const sent = { watch: '', presence: '', onScreen: '', quotes: '' }
   let isScheduled = false
 
   const publish = (command: Command & { readonly type: keyof typeof sent }, list: string) => {
@@ -45,9 +47,11 @@ export function createInterests(session: Session, caller: string): Interests {
     const reads = new Set<string>()
     const watched = new Set<number>()
     const logs = new Set<LogKey>()
+    const replies: ShownReply[] = []
     for (const interest of ranked) {
       for (const each of interest.reads?.() ?? []) reads.add(each)
       for (const each of interest.logs?.() ?? []) logs.add(each)
+      replies.push(...(interest.quotes?.() ?? []))
       for (const each of interest.presence?.() ?? []) {
         if (watched.size >= maxWatched) break
         watched.add(each)
@@ -57,6 +61,8 @@ export function createInterests(session: Session, caller: string): Interests {
     const userIds = [...watched]
     publish({ type: 'watch', caller, keys }, keys.join())
     publish({ type: 'presence', caller, userIds }, userIds.join())
+    const names = replies.map(({ log, msgId }) => `${log}/${msgId}`)
+    publish({ type: 'quotes', caller, replies }, names.join())
     publish({ type: 'onScreen', caller, logs: [...logs] }, [...logs].join())
   }
   const changed = () => {

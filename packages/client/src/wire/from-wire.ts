@@ -15,6 +15,7 @@ import type {
   MessageContent,
   NotDone,
   Profile,
+  Quote,
   SharedFile,
   User,
   UserSettings,
@@ -202,6 +203,16 @@ export const fromWire = {
       .filter(({ result }) => result === 'fail')
       .map(({ user_id = 0, file_id = user_id, reason = '' }) => ({ id: file_id, reason }))
   },
+
+  quote: once(
+    ({ msgId, state, senderId, contentType, excerpt }: records.QuoteRecord): Quote => ({
+      id: msgId,
+      state,
+      ...(senderId !== undefined && { senderId }),
+      ...(contentType !== undefined && { contentType: contentTypes[contentType] ?? 'unknown' }),
+      ...(excerpt !== undefined && { text: excerpt }),
+    }),
+  ),
 
   /** Other users write these texts: a member without the form of the interface is left out. */
   content({

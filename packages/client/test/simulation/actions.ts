@@ -42,9 +42,27 @@ const actions: Readonly<Record<StepName, Action>> = {
     const senderId = world.user(a)
     const target = world.target(b)
     if (!world.isMember(senderId, target)) return
-    const draft = { content: world.word(), isSystem: c === 0 }
     const { database, now } = world.server
-    world.commit(store(database, world.name(senderId, target), { senderId, now, draft }).write)
+    const name = world.name(senderId, target)
+    const { messages = [] } = database.logs.get(keyOf(name)) ?? {}
+    const original = c % 3 === 1 ? messages[(5 * a + 7 * b + c) % messages.length] : undefined
+    const draft = {
+      content: world.word(),
+      isSystem: c === 0,
+      ...(original && { replyTo: { msg_id: original.msg_id, seq: original.seq } }),
+    }
+    world.commit(store(database, name, { senderId, now, draft }).write)
+  },
+  /** Shows the newest replies of a log, with or without quotes. */
+  showReplies: (world, a, b) => {
+    const device = world.device(a)
+    const logs = [...device.store.logs.values()]
+    const log = logs[b % Math.max(1, logs.length)]
+    const messages = log ? [...(device.store.messages.get(log.key)?.values() ?? [])] : []
+    const replies = messages.flatMap(({ log, msgId, replyTo }) =>
+      replyTo ? [{ log, msgId, original: replyTo }] : [],
+    )
+    device.execute({ type: 'quotes', caller: 'pages', replies: replies.slice(-5) })
   },
   edit: (world, a, b, c) => {
     const actorId = world.user(a)

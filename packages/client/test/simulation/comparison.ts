@@ -1,8 +1,9 @@
 /** Compares the store of a device with what the model server answers its user. */
 
 import type { Json } from '@hermod/testkit'
-import type { LogRecord } from '../../src/model/records.js'
-import { headOf, visibleMessages } from './model/answers.js'
+import { quotesIn } from '../../src/model/quotes.js'
+import type { LogKey, LogRecord } from '../../src/model/records.js'
+import { headOf, quoteFor, visibleMessages } from './model/answers.js'
 import type { ModelServer } from './model/model-server.js'
 import { operations } from './model/operations.js'
 import { hasLog, kindOf, type LogName, type ModelLog, peerOf } from './model/state.js'
@@ -104,7 +105,22 @@ function differentLog(
       .filter(([, own, right]) => own !== right)
       .map(([name, own, right]) => `${key}: ${name} is ${own} instead of ${right}`),
     ...differentMessages(store, record, { log, server, userId }),
+    ...differentQuotes(store, record.key, { log, server, userId }),
   ]
+}
+
+/** Quotes may be missing; one that is kept says what the server says. */
+function differentQuotes(
+  { cached }: VirtualStore,
+  key: LogKey,
+  { log, server, userId }: { log: ModelLog; server: ModelServer; userId: number },
+): string[] {
+  return quotesIn(cached, key).flatMap(({ msgId, seq, state, excerpt }) => {
+    const right = quoteFor(server.database, log, { msg_id: msgId, seq }, userId)
+    const own = `${state} ${excerpt}`
+    const wanted = `${right.state} ${right.excerpt}`
+    return own === wanted ? [] : [`${key}: the quote of ${seq} is ${own} instead of ${wanted}`]
+  })
 }
 
 function pastRecalled({ messages }: ModelLog, seq: number): number {
@@ -130,7 +146,7 @@ function differentMessages(
     before = to
   }
   const isCovered = (seq: number) => ranges.some(([from, to]) => seq >= from && seq <= to)
-  for (const [seq, { content, msg_id, sender_id, mark }] of visible) {
+  for (const [seq, { content, msg_id, sender_id, mark, reply_to }] of visible) {
     const record = held.get(seq)
     if (!record) {
       if (isCovered(seq)) found.push(`${key}: message ${seq} is missing`)
@@ -138,6 +154,7 @@ function differentMessages(
       record.content !== content ||
       record.fields?.mark !== mark ||
       record.msgId !== msg_id ||
+      record.replyTo?.msgId !== reply_to?.msg_id ||
       record.senderId !== sender_id
     ) {
       const own = `${record.content} ${record.fields?.mark}`

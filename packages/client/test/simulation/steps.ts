@@ -10,6 +10,8 @@ const weights = {
   send: 22,
   /** user, conversation */
   post: 22,
+  /** device, conversation */
+  showReplies: 4,
   /** user, conversation, which of the newest */
   edit: 5,
   mark: 4,

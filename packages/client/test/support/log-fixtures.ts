@@ -70,6 +70,7 @@ export function headOf(record: LogRecord, members: Partial<Head> = {}): Head {
     latestMsgId: record.last?.msgId ?? 0,
     hiddenMsgId: record.hiddenMsgId,
     changes: [],
+    quotes: [],
     ...members,
   }
 }

@@ -6,6 +6,7 @@ import type { ServerEvent, Part } from '../../src/core/part.js'
 import type { LogKey } from '../../src/model/records.js'
 import { History } from '../../src/core/sync/history.js'
 import { Latest } from '../../src/core/sync/latest.js'
+import { MissingQuotes } from '../../src/core/sync/missing-quotes.js'
 import { Reads } from '../../src/core/sync/reads.js'
 import { Sync } from '../../src/core/sync/sync.js'
 import { CoreBench, type CoreBenchOptions } from './core-bench.js'
@@ -79,7 +80,8 @@ export class SyncBench extends CoreBench {
           if (event === 'needHead') sync.needHead('d5.9', () => heard.push('done'))
         },
       }
-      return [logs, sync, history, latest, new Reads(context, logs), needHead]
+      const quotes = new MissingQuotes(context, logs, spread)
+      return [logs, sync, history, latest, quotes, new Reads(context, logs), needHead]
     }
     return new SyncBench({ parts, ...options }, heard)
   }
@@ -118,7 +120,8 @@ export class SyncBench extends CoreBench {
     this.effects = []
     for (const { request, query } of reads) {
       const messages = [...this.stored.messages.values()]
-        .filter(({ log: key, seq }) => key === query.log && seq <= query.toSeq)
+        .filter(({ log: key }) => key === query.log)
+        .filter(({ seq }) => seq >= query.fromSeq && seq <= query.toSeq)
         .sort((a, b) => b.seq - a.seq)
         .slice(0, query.limit)
       this.step({ type: 'messages', request, messages })

@@ -20,6 +20,16 @@ export const eventConversation = resource(
 
 const seq = int64({ description: 'Position in the conversation, dense from 1.' })
 
+/** The message that a message replies to, the same for every reader. */
+export const replyTo = resource(
+  'ReplyTo',
+  'The message of the same conversation that it replies to.',
+  {
+    msg_id: int64({ description: 'ID of the original' }),
+    seq: int64({ description: 'position of the original in the log' }),
+  },
+)
+
 /** The fields of a message in events and in sync. */
 export const messageFields = {
   conversation: eventConversation,
@@ -38,6 +48,7 @@ export const messageFields = {
   transaction_id: optional(
     text('The transaction ID of the send, for devices of the sender only; absent without one.'),
   ),
+  reply_to: optional(replyTo),
   ...changeableFields,
 }
 

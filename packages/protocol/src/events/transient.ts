@@ -20,6 +20,7 @@ import { eventConversation, messageFields } from './messages.js'
 const {
   seq: _seq,
   transaction_id: _transactionId,
+  reply_to: _replyTo,
   reactions: _reactions,
   pinned: _pinned,
   ...transientFields

@@ -110,7 +110,14 @@ export const sendMessage = operation({
     typingSignal,
   callers: 'sender',
   scopes: ['messages:send'],
-  body: sendBody,
+  body: {
+    ...sendBody,
+    reply_to: optional(
+      id(
+        'message that it replies to, in the same conversation; not with online_only nor from content_type 9 up; dropped with content_type 7 (forward)',
+      ),
+    ),
+  },
   copied: ['content', 'attachment', 'ext', 'config'],
   data: done,
   extras: sendExtras,
@@ -129,6 +136,7 @@ export const sendMessage = operation({
     'recall_disabled',
     'message_type_refused',
     'edited_meanwhile',
+    'reply_unavailable',
   ],
 })
 

@@ -1,7 +1,9 @@
 import { contentType, meaningsOf, messageStatus } from '../enums.js'
+import { replyTo } from '../events/messages.js'
 import { changeableFields } from '../message-fields.js'
 import { instant, resource } from '../resource.js'
-import { array, boolean, int32, int64, type Static, stringEnum, text } from '../schema.js'
+import { quotes } from './quotes.js'
+import { array, boolean, int32, int64, optional, type Static, stringEnum, text } from '../schema.js'
 
 /** Sender or receiver of a message, as in the contract. */
 export const Xid = resource('Xid', 'One end of a message.', {
@@ -35,6 +37,7 @@ export const Message = resource('Message', 'A message as the caller sees it.', {
   status: stringEnum(Object.values(meaningsOf(messageStatus)), { description: 'delivery status' }),
   timestamp: instant('delivery timestamp'),
   to_xid: Xid,
+  reply_to: optional(replyTo),
   ...changeableFields,
 })
 /** A message from the caller's view: status depends on the caller (rule E6), unset texts are "". */
@@ -45,6 +48,7 @@ export const MessagePage = resource('MessagePage', 'A page of history, newest me
   is_last: boolean({ description: 'true: no more messages' }),
   messages: array(Message, { description: 'newest first' }),
   next_msg_id: int64({ description: 'use as msg_id_start to continue; 0 when is_last' }),
+  quotes,
 })
 /** At most `limit` messages; next_msg_id 0 when is_last. */
 export type MessagePage = Static<typeof MessagePage>

@@ -13,6 +13,7 @@ import {
   Type,
   text,
 } from '../schema.js'
+import { quotes } from './quotes.js'
 
 /** The log of a conversation; the same object as `conversation` of messages and events. */
 export const Log = eventConversation
@@ -38,6 +39,7 @@ const RecalledMessage = resource(
 export const FoundMessage = resource('FoundMessage', 'A message, or the rest of a recalled one.', {
   message: optional(SyncMessage),
   recalled: optional(RecalledMessage),
+  quotes,
 })
 /** A message or the tombstone of one. */
 export type FoundMessage = Static<typeof FoundMessage>
@@ -98,6 +100,7 @@ export const ChangePage = resource('ChangePage', 'A page of the changes of a log
   hidden_msg_id: int64({
     description: 'messages up to and including this one are hidden from the caller',
   }),
+  quotes,
 })
 /** Without `from` the client drops the messages of the log and takes `next` as its number. */
 export type ChangePage = Static<typeof ChangePage>
@@ -115,6 +118,7 @@ export const LogPage = resource('LogPage', 'A page of the messages of a log.', {
   hidden_msg_id: int64({
     description: 'messages up to and including this one are hidden from the caller, or removed',
   }),
+  quotes,
 })
 /** A page of the messages of a log. */
 export type LogPage = Static<typeof LogPage>
@@ -184,6 +188,7 @@ export const SyncPage = resource('SyncPage', 'Changes that a client has missed.'
   user: array(UserChange, { description: 'things of the user that have changed' }),
   more: boolean({ description: 'true: call again with pos' }),
   cursor: optional(text('where the rest of the list starts; absent on its last page')),
+  quotes,
 })
 /** A page of sync. */
 export type SyncPage = Static<typeof SyncPage>

@@ -352,6 +352,8 @@ export const personalData = {
     sent_at: message.delete,
     transaction_id: message.delete,
     fields: message.delete,
+    reply_to_id: message.delete,
+    reply_to_seq: message.delete,
   },
   recalled_messages: {
     app_id: portable.none,

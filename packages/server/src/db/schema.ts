@@ -568,6 +568,9 @@ export interface MessagesTable {
   transaction_id: Int64 | null
   /** Fields that have changed since the send, as a JSON object; null = none. */
   fields: string | null
+  /** The message of the same conversation that it replies to; null = none. */
+  reply_to_id: number | null
+  reply_to_seq: number | null
 }
 
 /** Tombstones of recalled messages (rule E7). */

@@ -376,6 +376,32 @@ describe.each(anyBackend())('pushes of messages on $name', (backend) => {
       )
     })
 
+    it('reach the author of the original of a reply as a mention does, once', async () => {
+      const [author, other] = [await pushes.receiver(), await pushes.receiver()]
+      const group = await aGroup(ann, { members: [author, other] })
+      const bob = await pushes.user()
+      await ann.api.succeed('POST', '/group/admin/member_join', {
+        body: { group_id: group, user_list: [bob.id] },
+      })
+      for (const { api } of [author, other])
+        await api.succeed('POST', '/group/msg/push_mode', {
+          body: { group_id: group, msg_push_mode: modes.mentions },
+        })
+      const reply_to = await sendToGroup(author.api, group, aText())
+      const extras = {
+        reply_to,
+        config: JSON.stringify({ mentionList: [author.id], mentionedMessage: 'for you' }),
+      }
+      const texts = [aText(), aText()]
+      const reply = await sendToGroup(bob.api, group, texts[0] as string, { reply_to })
+      expect(await pushes.outcomes(reply, [author, other])).toEqual(['sent', 'group_push_mode'])
+      const both = await sendToGroup(bob.api, group, texts[1] as string, extras)
+      expect(await pushes.outcomes(both, [author, other])).toEqual(['sent', 'group_push_mode'])
+      expect(pushes.shownTo(author).map(({ body }) => body)).toEqual([texts[0], 'for you'])
+      const own = await sendToGroup(author.api, group, aText(), { reply_to })
+      expect(await pushes.outcomes(own, [author, other])).toEqual(['nothing', 'group_push_mode'])
+    })
+
     it('name the sender, and the group where there is room', async () => {
       const ben = await pushes.receiver()
       const group = await aGroup(ann, { members: [ben], more: { name: 'Friends' } })

@@ -1,5 +1,4 @@
 import { type Failure, badAnswer, failureOf, notConnected } from '../../errors.js'
-import { isDraft } from '../../model/draft-key.js'
 import type { CachedRead } from '../../model/records.js'
 import type { CachedReadsListener } from '../access.js'
 import type { CallOutcome, CoreContext } from '../core-context.js'
@@ -63,7 +62,7 @@ export class CachedReads implements Part, CachedReadsListener {
   }
 
   start({ cached }: { readonly cached: readonly CachedRead[] }): void {
-    for (const record of cached) if (!isDraft(record.key)) this.#records.set(record.key, record)
+    for (const record of cached) if (parseKey(record.key)) this.#records.set(record.key, record)
   }
 
   opened(): void {

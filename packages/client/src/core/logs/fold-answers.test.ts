@@ -155,7 +155,7 @@ describe('the case of a head', () => {
 })
 
 describe('pages of changes', () => {
-  const page = { next: 3, change: 3, hiddenMsgId: 0 }
+  const page = { next: 3, change: 3, hiddenMsgId: 0, quotes: [] }
 
   it('count a kind that the client does not know', () => {
     const changes = [{ change: 3, kind: 'unknown' } as const]
@@ -176,7 +176,8 @@ describe('pages of changes', () => {
 
 describe('pages of history', () => {
   const log = { ...two, seq: 8, ranges: [[8, 8]] as const }
-  const page = { messages: [message(7), message(6), message(4)], fromSeq: 4, beforeSeq: 8 }
+  const messages = [message(7), message(6), message(4)]
+  const page = { messages, fromSeq: 4, beforeSeq: 8, quotes: [] }
 
   it('fill holes; positions without a message are gone', () => {
     const fold = beginFold(log)
@@ -352,7 +353,7 @@ class ListedLog {
     const below = this.visible.filter(({ seq }) => seq < beforeSeq).reverse()
     const messages = below.slice(0, limit)
     const fromSeq = messages.length === below.length ? 1 : (messages.at(-1)?.seq ?? 1)
-    return { messages, fromSeq, beforeSeq }
+    return { messages, fromSeq, beforeSeq, quotes: [] }
   }
 
   /** A change as it is read now: a later one may have overtaken it. */

@@ -18,6 +18,7 @@ import {
   showRead,
 } from './log-fold.js'
 import { MemoryRoom } from './memory-room.js'
+import { Quotes } from './quotes.js'
 
 /** Parts that follow the logs. */
 export interface LogsListeners {
@@ -57,15 +58,19 @@ export class Logs implements Part {
   readonly #answered = new Map<number, number>()
   /** Absent: the store is durable, and has room for everything. */
   readonly #room: MemoryRoom | undefined
+  /** The quotes of originals that answers have named. */
+  readonly quotes: Quotes
   #time = 0
 
   constructor(context: CoreContext, listeners: LogsListeners) {
     this.#context = context
     this.#listeners = listeners
+    this.quotes = new Quotes(context)
     this.#room = context.live.isDurable ? undefined : new MemoryRoom()
   }
 
-  start({ logs }: StoredState): void {
+  start({ logs, cached }: StoredState): void {
+    this.quotes.start(cached)
     for (const record of logs) {
       this.#records.set(record.key, record)
       this.#announce(record, 'none')
@@ -79,6 +84,7 @@ export class Logs implements Part {
     this.#moves.clear()
     this.#answered.clear()
     this.#room?.clear()
+    this.quotes.reset()
   }
 
   command(id: string, command: Command): boolean {
@@ -163,6 +169,7 @@ export class Logs implements Part {
     this.#moves.delete(key)
     this.#room?.drop(key)
     this.#context.batch.dropLog(key)
+    this.quotes.drop(key)
     this.#listeners.unsent.hidden(key, Number.POSITIVE_INFINITY)
   }
 
@@ -207,6 +214,7 @@ export class Logs implements Part {
       for (const [seq, alteration] of altered)
         watch.altered.set(seq, combined(watch.altered.get(seq), alteration))
     }
+    this.quotes.changed(key, { isEmptied, hiddenMsgId, altered })
     let received = 0
     for (const message of messages.values())
       if (isWhole(message) && message.senderId !== me) received = Math.max(received, message.seq)

@@ -1,6 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { changeOf, changesPageOf, headOf, historyPageOf, messageOf, syncPageOf } from './wire.js'
+import {
+  changeOf,
+  changesPageOf,
+  headOf,
+  historyPageOf,
+  messageOf,
+  quotesOf,
+  syncPageOf,
+} from './wire.js'
 
 const log = { low_id: 1, high_id: 5, is_group: false }
 const message = {
@@ -33,6 +41,14 @@ describe('messages of the wire', () => {
     expect(messageOf('d1.5', message)).not.toHaveProperty('fields')
   })
 
+  it('have the original of a reply', () => {
+    const found = messageOf('d1.5', { ...message, reply_to: { msg_id: 60, seq: 2 } })
+    expect(found).toMatchObject({ replyTo: { msgId: 60, seq: 2 } })
+    expect(found).not.toHaveProperty('fields')
+    for (const reply_to of [null, 5, {}, { msg_id: 60 }, { msg_id: 0, seq: 1 }])
+      expect(messageOf('d1.5', { ...message, reply_to })).not.toHaveProperty('replyTo')
+  })
+
   it.each(['x', '9007199254740993', '-1', 5.5, null, '0'])(
     'have none that is %j',
     (transaction) => {
@@ -56,6 +72,42 @@ describe('messages of the wire', () => {
   it('get empty texts in place of what is missing', () => {
     const found = messageOf('d1.5', { msg_id: 1, seq: 1, sender_id: 0, content: 5 })
     expect(found).toMatchObject({ content: '', ext: '', isSystem: false, timestamp: 0 })
+  })
+})
+
+describe('quotes of the wire', () => {
+  const original = { msg_id: 60, seq: 2 }
+  const present = { ...original, state: 'present', sender_id: 5, content_type: 0, excerpt: 'hi' }
+
+  it('have what their state has', () => {
+    const recalled = { ...original, state: 'recalled', sender_id: 5 }
+    const found = quotesOf([present, recalled, { ...original, state: 'hidden' }])
+    const names = { msgId: 60, seq: 2 }
+    expect(found).toEqual([
+      { ...names, state: 'present', senderId: 5, contentType: 0, excerpt: 'hi' },
+      { ...names, state: 'recalled', senderId: 5 },
+      { ...names, state: 'hidden' },
+    ])
+  })
+
+  it('are left out when they name nothing, or a state that this client does not know', () => {
+    const nonsense = [null, 5, {}, { ...original, state: 'later' }, { state: 'hidden', seq: 1 }]
+    expect(quotesOf(nonsense)).toEqual([])
+    for (const value of [undefined, null, 5, {}]) expect(quotesOf(value)).toEqual([])
+  })
+
+  it('of a sync go to the logs with replies to their originals', () => {
+    const reply = { ...message, reply_to: original }
+    const other = { ...log, high_id: 9 }
+    const page = syncPageOf({
+      epoch: 'e',
+      heads: [
+        { ...head, messages: [reply] },
+        { ...head, log: other, messages: [message] },
+      ],
+      quotes: [present],
+    })
+    expect(page?.heads.map(({ quotes }) => quotes.length)).toEqual([1, 0])
   })
 })
 

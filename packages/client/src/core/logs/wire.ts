@@ -4,7 +4,15 @@
  */
 import { logKeyOf } from '../../model/log-key.js'
 import { withFields } from '../../model/message-fields.js'
-import type { LogKey, LogRecord, MessageFields, MessageRecord } from '../../model/records.js'
+import type {
+  LogKey,
+  LogRecord,
+  MessageFields,
+  MessageRecord,
+  QuoteRecord,
+  ReplyTo,
+} from '../../model/records.js'
+import { quoteStates } from '../../model/words.js'
 
 /** An object of the wire, whose members are not checked. */
 export type Members = Readonly<Record<string, unknown>>
@@ -55,6 +63,8 @@ export interface Head {
   readonly changes: readonly FoldedChange[]
   /** The newest messages, newest first; absent: they did not fit. */
   readonly messages?: readonly MessageRecord[]
+  /** Originals of replies among the changes and messages. */
+  readonly quotes: readonly QuoteRecord[]
 }
 
 /** A page of message.changes. */
@@ -64,11 +74,13 @@ export interface ChangesPage {
   readonly next: number
   readonly change: number
   readonly hiddenMsgId: number
+  readonly quotes: readonly QuoteRecord[]
 }
 
 /** A page of message.history. */
 export interface HistoryPage {
   readonly messages: readonly MessageRecord[]
+  readonly quotes: readonly QuoteRecord[]
   readonly fromSeq: number
   readonly beforeSeq: number
 }
@@ -137,6 +149,7 @@ export function messageOf(log: LogKey, value: unknown): MessageRecord | undefine
     timestamp,
     edit_timestamp,
     transaction_id,
+    reply_to,
     // Of events.
     conversation,
     actor_id,
@@ -146,6 +159,7 @@ export function messageOf(log: LogKey, value: unknown): MessageRecord | undefine
   const [at, msgId, senderId] = [seq, msg_id, sender_id].map(countOf)
   if (!at || !msgId || senderId === undefined) return undefined
   const transactionId = countOf(Number(transaction_id))
+  const replyTo = replyToOf(reply_to)
   return withFields(
     {
       log,
@@ -162,9 +176,36 @@ export function messageOf(log: LogKey, value: unknown): MessageRecord | undefine
       timestamp: countOf(timestamp) ?? 0,
       editTimestamp: countOf(edit_timestamp) ?? 0,
       ...(transactionId && { transactionId }),
+      ...(replyTo && { replyTo }),
     },
     fields,
   )
+}
+
+function replyToOf(value: unknown): ReplyTo | undefined {
+  const { msg_id, seq } = membersOf(value)
+  const [msgId, at] = [msg_id, seq].map(countOf)
+  return msgId && at ? { msgId, seq: at } : undefined
+}
+
+/** Returns the quotes of an answer. */
+export function quotesOf(value: unknown): readonly QuoteRecord[] {
+  return listOf(value).flatMap((each): QuoteRecord[] => {
+    const original = replyToOf(each)
+    const members = membersOf(each)
+    const state = quoteStates.find((known) => known === members.state)
+    if (!original || !state) return []
+    const [senderId, contentType] = [members.sender_id, members.content_type].map(countOf)
+    const isPresent = state === 'present'
+    return [
+      {
+        ...original,
+        state,
+        ...(senderId !== undefined && { senderId }),
+        ...(isPresent && { contentType: contentType ?? 0, excerpt: textOf(members.excerpt) }),
+      },
+    ]
+  })
 }
 
 function messagesOf(log: LogKey, value: unknown): readonly MessageRecord[] {
@@ -211,13 +252,25 @@ function foldedChangesOf(log: LogKey, value: unknown): readonly FoldedChange[] {
   })
 }
 
-/** @returns undefined: the value is no head of a log */
-export function headOf(value: unknown): Head | undefined {
+/**
+ * @param quoted the quotes of the page, by original
+ * @returns undefined: the value is no head of a log
+ */
+export function headOf(
+  value: unknown,
+  quoted: ReadonlyMap<number, QuoteRecord> = new Map(),
+): Head | undefined {
   const data = membersOf(value)
   const key = logKeyOf(data.log)
   const [change, seq, from] = [data.change, data.seq, data.from].map(countOf)
   if (key === undefined || change === undefined || seq === undefined) return undefined
   const count = (name: string) => countOf(data[name]) ?? 0
+  const changes = foldedChangesOf(key, data.changes)
+  const messages = messagesOf(key, data.messages)
+  const replies = [
+    ...messages,
+    ...changes.flatMap((each) => ('message' in each ? each.message : [])),
+  ]
   return {
     key,
     state: presentMembers({
@@ -240,8 +293,9 @@ export function headOf(value: unknown): Head | undefined {
     latestMsgId: count('latest_msg_id'),
     hiddenMsgId: count('hidden_msg_id'),
     ...(from !== undefined && { from }),
-    changes: foldedChangesOf(key, data.changes),
-    ...(Array.isArray(data.messages) && { messages: messagesOf(key, data.messages) }),
+    changes,
+    ...(Array.isArray(data.messages) && { messages }),
+    quotes: replies.flatMap(({ replyTo }) => (replyTo && quoted.get(replyTo.msgId)) ?? []),
   }
 }
 
@@ -251,7 +305,8 @@ export function changesPageOf(log: LogKey, value: unknown): ChangesPage | undefi
   const [from, next, change] = [data.from, data.next, data.change].map(countOf)
   if (next === undefined || change === undefined) return undefined
   const hiddenMsgId = countOf(data.hidden_msg_id) ?? 0
-  const page = { changes: foldedChangesOf(log, data.changes), next, change, hiddenMsgId }
+  const quotes = quotesOf(data.quotes)
+  const page = { changes: foldedChangesOf(log, data.changes), next, change, hiddenMsgId, quotes }
   return { ...page, ...(from !== undefined && { from }) }
 }
 
@@ -260,19 +315,21 @@ export function historyPageOf(log: LogKey, value: unknown): HistoryPage | undefi
   const data = membersOf(value)
   const [fromSeq, beforeSeq] = [data.from_seq, data.before_seq].map(countOf)
   if (!fromSeq || !beforeSeq || !Array.isArray(data.messages)) return undefined
-  return { messages: messagesOf(log, data.messages), fromSeq, beforeSeq }
+  const messages = messagesOf(log, data.messages)
+  return { messages, fromSeq, beforeSeq, quotes: quotesOf(data.quotes) }
 }
 
 /** @returns undefined: the answer is no page of sync */
 export function syncPageOf(value: unknown): SyncPage | undefined {
   const data = membersOf(value)
   if (!Array.isArray(data.heads) || typeof data.epoch !== 'string') return undefined
+  const quoted = new Map(quotesOf(data.quotes).map((quote) => [quote.msgId, quote]))
   return {
     epoch: data.epoch,
     isReset: data.reset !== undefined && data.reset !== null,
     ...(typeof data.pos === 'string' && data.pos !== '' && { pos: data.pos }),
     isList: data.list === true,
-    heads: data.heads.flatMap((each) => headOf(each) ?? []),
+    heads: data.heads.flatMap((each) => headOf(each, quoted) ?? []),
     gone: listOf(data.gone).flatMap((each) => logKeyOf(each) ?? []),
     user: listOf(data.user).flatMap((each) => {
       const { kind, ref } = membersOf(each)

@@ -96,6 +96,8 @@ export class Gaps {
           'changes',
         )
         const change = this.#logs.get(key)?.change ?? 0
+        // Later changes may have altered the originals.
+        if (change === page.next) this.#logs.quotes.take(key, page.quotes)
         if (change >= page.change || page.from === undefined) this.#settle(key)
         else if (change <= after) this.#waitAgain(key, target)
         else {

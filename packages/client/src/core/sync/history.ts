@@ -118,6 +118,7 @@ export class History implements Part {
         return
       }
       this.#logs.fold(key, (fold) => foldHistory(fold, found, watch.altered))
+      this.#logs.quotes.take(key, found.quotes, watch.altered)
       const entry = this.#waiting.get(key)?.shift()
       const { ranges } = this.#logs.get(key) as LogRecord
       entry?.done({ fromSeq: Math.max(1, coveredFrom(ranges, beforeSeq)) })

@@ -305,6 +305,8 @@ export class Sync implements Part {
         window,
       }),
     )
+    // Later changes may have altered the originals.
+    if (this.#logs.get(key)?.change === head.change) this.#logs.quotes.take(key, head.quotes)
     const { version } = head.state
     if (version !== undefined && version > knownVersion)
       this.#cachedReads.groupVersion(this.#logs.get(key)?.conversationId ?? 0, version)

@@ -51,6 +51,7 @@ export function sendCall(entry: UnsentRecord, me: number) {
       : { content_type: contentType, attachment, config, ext }),
     transaction_id: transactionId,
     from_user_id: me,
+    ...(entry.replyTo && { reply_to: entry.replyTo.msgId }),
   }
   return { op: 'message.send', data }
 }

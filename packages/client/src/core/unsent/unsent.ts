@@ -171,7 +171,7 @@ export class Unsent implements Part, UnsentListener {
   }
 
   #send(command: SendCommand): Failure | undefined {
-    const { transactionId, conversationId, isGroup, content, file, createdAt } = command
+    const { transactionId, conversationId, isGroup, content, file, replyTo, createdAt } = command
     if (this.#entries.has(transactionId)) return undefined
     if (this.#entries.size >= maxUnsent) return outboxFull
     if (isTooLong(content)) return tooLong
@@ -184,6 +184,7 @@ export class Unsent implements Part, UnsentListener {
       state: file ? 'uploading' : 'queued',
       createdAt,
       ...(file && { file }),
+      ...(replyTo && { replyTo }),
     }
     this.#entries.put({ ...entry, triedAtChange: this.#changeOf(entry) })
     this.#place(entry)

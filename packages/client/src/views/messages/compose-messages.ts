@@ -1,9 +1,10 @@
 import type { Message } from '../../api.js'
 import type { LiveState } from '../../core/live-state.js'
-import type { MessageRecord, UnsentRecord } from '../../model/records.js'
+import type { LogKey, MessageRecord, UnsentRecord } from '../../model/records.js'
 import { isSameList } from '../hub.js'
 import { alterationOf, statusOf, storedMessage, unsentMessage } from './message.js'
 import type { LogWindow } from './message-window.js'
+import type { ShownQuotes } from './shown-quotes.js'
 
 /** A stored message, and the loaded part that it belongs to. */
 export interface StoredRow {
@@ -45,10 +46,15 @@ export function composeMessages(
     me,
     uploads,
     alterations,
+    quotes,
+    keyOfUnsent,
     former,
   }: Pick<LiveState, 'uploads'> & {
     readonly me: number
     readonly alterations: readonly UnsentRecord[]
+    readonly quotes: Pick<ShownQuotes, 'find'>
+    /** The log to which unsent messages go. */
+    readonly keyOfUnsent: LogKey
     readonly former: Composed
   },
 ): Composed {
@@ -67,16 +73,20 @@ export function composeMessages(
     const status = statusOf(record, log, me)
     if (record.senderId === me) arrived.add(record.transactionId)
     const alteration = alterationOf(alterations, record)
-    add(`${record.log}/${record.seq}`, [record, status, alteration, me], () =>
-      storedMessage(record, log, { me, status, alteration }),
+    const { replyTo } = record
+    const quote = replyTo && quotes.find({ ...record, replyTo })
+    add(`${record.log}/${record.seq}`, [record, status, alteration, quote, me], () =>
+      storedMessage(record, log, { me, status, alteration, quote }),
     )
   }
   for (const entry of unsent) {
     if (arrived.has(entry.transactionId)) continue
     const upload = uploads[entry.transactionId]
     const alteration = alterationOf(alterations, entry)
-    add(`${entry.transactionId}`, [entry, upload, alteration, me], () =>
-      unsentMessage(entry, { me, upload, alteration }),
+    const { replyTo } = entry
+    const quote = replyTo && quotes.find({ log: keyOfUnsent, msgId: 0, replyTo })
+    add(`${entry.transactionId}`, [entry, upload, alteration, quote, me], () =>
+      unsentMessage(entry, { me, upload, alteration, quote }),
     )
   }
   return composed

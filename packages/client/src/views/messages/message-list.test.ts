@@ -569,3 +569,59 @@ it('message list: the first unread message, once it is loaded', async () => {
   session.apply({ logs: [aLog(direct, { seq: 120, ranges: [[1, 120]], readSeq: 120 })] })
   expect(snapshot().firstUnreadKey).toBeUndefined()
 })
+
+it('message list: a reply has the quote of a loaded original, as it is now', async () => {
+  const { session, conversation, snapshot } = aClient()
+  const replyTo = { msgId: 10, seq: 1 }
+  const reply = aMessage(direct, 3, { replyTo })
+  session.apply({
+    logs: [session.fill(direct, 2)],
+    unsent: [anUnsent(7, { replyTo })],
+  })
+  conversation.messages.subscribe(() => {})
+  await settled()
+  session.apply({ logs: [aLog(direct, { seq: 3, ranges: [[1, 3]] })], messages: [reply] })
+  const quotes = () => snapshot().messages.flatMap(({ quote }) => quote ?? [])
+  const present = { id: 10, state: 'present', senderId: 9, contentType: 'text', text: 'message 1' }
+  expect(quotes()).toEqual([present, present])
+  expect(snapshot().messages.at(-1)).toMatchObject({ replyTo: { id: 10, seq: 1 }, isOwn: true })
+  const before = snapshot().messages
+  session.apply({ messages: [aMessage(direct, 2, { content: 'edited' })] })
+  expect(snapshot().messages[2]).toBe(before[2])
+  session.apply({ messages: [aMessage(direct, 1, { content: 'edited' })] })
+  expect(quotes()).toMatchObject([{ text: 'edited' }, { text: 'edited' }])
+  session.apply({ removed: [{ log: direct, seq: 1 }] })
+  expect(quotes()).toEqual(Array(2).fill({ id: 10, state: 'recalled' }))
+  expect(session.commandsOf('quotes')).toEqual([])
+})
+
+it('message list: other quotes are those that are kept; what is missing is asked for while it is shown', async () => {
+  const { session, conversation, snapshot } = aClient()
+  const hidden = { msgId: 10, seq: 1 }
+  const other = { msgId: 20, seq: 2 }
+  session.apply({ logs: [session.fill(direct, 120, { hiddenMsgId: 15 })] })
+  for (const [seq, replyTo] of [
+    [118, hidden],
+    [119, other],
+    [120, other],
+  ] as const)
+    session.stored.set(`${direct} ${seq}`, aMessage(direct, seq, { replyTo }))
+  const end = conversation.messages.subscribe(() => {})
+  await settled()
+  const quotes = () =>
+    snapshot()
+      .messages.slice(-3)
+      .map(({ quote }) => quote)
+  expect(quotes()).toEqual([{ id: 10, state: 'hidden' }, undefined, undefined])
+  expect(session.commandsOf('quotes').at(-1)?.replies).toEqual([
+    { log: direct, msgId: 1190, original: other },
+    { log: direct, msgId: 1200, original: other },
+  ])
+  const kept = { ...other, state: 'recalled', senderId: 9 }
+  session.apply({ cached: [{ key: `quotes.${direct}`, value: [kept], isStale: false }] })
+  await settled()
+  const recalled = { id: 20, state: 'recalled', senderId: 9 }
+  expect(quotes()).toEqual([{ id: 10, state: 'hidden' }, recalled, recalled])
+  expect(session.commandsOf('quotes').at(-1)?.replies).toEqual([])
+  end()
+})

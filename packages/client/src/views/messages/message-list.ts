@@ -3,10 +3,13 @@ import type { ConversationKind, ConversationParts } from '../conversation-parts.
 import { type Hub, isSameList, shareList, shareObject } from '../hub.js'
 import type { Interests } from '../interests.js'
 import { createView } from '../view.js'
+import type { ShownReply } from '../../core/inputs.js'
+import { quotesKey } from '../../model/quotes.js'
 import type { MessageRecord } from '../../model/records.js'
 import { type Composed, composeMessages, type StoredRow } from './compose-messages.js'
 import { keyOfStored } from './message.js'
 import { MessageLoader } from './message-loader.js'
+import { quotesOfList } from './shown-quotes.js'
 
 /** The messages of a conversation: a view, and its loader. */
 export interface LoadedMessages {
@@ -33,7 +36,9 @@ export function createMessageList(
     keysChanged: () => interests.changed(),
     changed: () => view.refresh(),
   })
+  const quotesOf = quotesOfList(hub)
   let composed: Composed = new Map()
+  let missing: readonly ShownReply[] = []
   let lastInputs: readonly unknown[] = []
 
   /** Everything that the view is made of. */
@@ -43,7 +48,12 @@ export function createMessageList(
     const records = loader.windows.map(({ record }) => record)
     const { changes, pending, failure, isUnknown } = loader
     const alterations = parts.alterations(id, kind)
-    return [changes, unsent, alterations, uploads, hub.me, pending, failure, isUnknown, ...records]
+    const quotes = keys().map((key) => hub.session.state.cached.get(quotesKey(key)))
+    return [
+      ...[changes, unsent, alterations, uploads, hub.me, pending, failure, isUnknown],
+      ...records,
+      ...quotes,
+    ]
   }
 
   const view = createView<MessageList>(hub, {
@@ -57,7 +67,15 @@ export function createMessageList(
       const { rows, hasOlder, hasNewer, isLoading, failure } = loader
       const unsent = hasNewer ? [] : parts.unsent(id, kind)
       const alterations = parts.alterations(id, kind)
-      composed = composeMessages(rows, unsent, { me, uploads, alterations, former: composed })
+      const quotes = quotesOf(loader.windows)
+      const [keyOfUnsent = ''] = keys()
+      composed = composeMessages(rows, unsent, {
+        ...{ me, uploads, alterations, quotes, keyOfUnsent },
+        former: composed,
+      })
+      const isSameMissing = namesOf(missing) === namesOf(quotes.missing)
+      missing = quotes.missing
+      if (!isSameMissing) interests.changed()
       const messages = Array.from(composed.values(), ({ message }) => message)
       const firstUnread = firstUnreadOf(rows, me)
       return shareObject<MessageList>(former, {
@@ -76,6 +94,7 @@ export function createMessageList(
         reads: () => [`${kind === 'group' ? 'group' : 'user'}.${id}`],
         presence: () => (kind === 'group' ? [] : [id]),
         logs: keys,
+        quotes: () => missing,
       })
       return () => {
         endLoads()
@@ -84,6 +103,10 @@ export function createMessageList(
     },
   })
   return { view, loader }
+}
+
+function namesOf(replies: readonly ShownReply[]): string {
+  return replies.map(({ log, msgId }) => `${log}/${msgId}`).join()
 }
 
 /** Returns the oldest unread message of others; undefined: none, or it is not loaded. */

@@ -42,6 +42,12 @@ export class LogWindow {
     return this.#session.state.logs.get(this.key)
   }
 
+  /** Tests whether a position is in the loaded part. */
+  isLoaded(seq: number): boolean {
+    const { lower = Number.POSITIVE_INFINITY, upper = Number.POSITIVE_INFINITY } = this
+    return seq >= lower && seq <= upper
+  }
+
   /** False: the log has nothing below the loaded part. */
   get hasOlder(): boolean {
     return this.record !== undefined && (this.lower ?? this.record.seq + 1) > 1

@@ -1,6 +1,12 @@
 import type { Message, MessageStatus } from '../../api.js'
 import type { Failure } from '../../errors.js'
-import type { LogRecord, MessageRecord, UnsentRecord } from '../../model/records.js'
+import type {
+  LogRecord,
+  MessageRecord,
+  QuoteRecord,
+  ReplyTo,
+  UnsentRecord,
+} from '../../model/records.js'
 import { fromWire } from '../../wire/from-wire.js'
 
 /** The key of an own message, from the moment it is written to the end of its life. */
@@ -38,7 +44,7 @@ export function alterationOf(
 export function storedMessage(
   record: MessageRecord,
   log: Pick<LogRecord, 'kind' | 'conversationId'>,
-  { me, status, alteration }: StoredMessageState,
+  { me, status, alteration, quote }: StoredMessageState,
 ): Message {
   const isOwn = record.senderId === me
   return {
@@ -54,6 +60,7 @@ export function storedMessage(
     timestamp: record.timestamp,
     isEdited: record.editTimestamp !== 0,
     editedAt: record.editTimestamp,
+    ...replyOf(record, quote),
     status,
     ...alteredBy(alteration, record.editTimestamp),
   }
@@ -79,12 +86,23 @@ function alteredBy(alteration: UnsentRecord | undefined, editTimestamp: number):
   }
 }
 
+function replyOf(
+  { replyTo }: { readonly replyTo?: ReplyTo },
+  quote: QuoteRecord | undefined,
+): Pick<Message, 'replyTo' | 'quote'> {
+  if (!replyTo) return {}
+  const { msgId: id, seq } = replyTo
+  return { replyTo: { id, seq }, ...(quote && { quote: fromWire.quote(quote) }) }
+}
+
 /** The state of a stored message that is not in its record. */
 export interface StoredMessageState {
   readonly me: number
   readonly status: MessageStatus
   /** The edit or recall that is not confirmed. */
   readonly alteration?: UnsentRecord | undefined
+  /** What is known of the original of a reply. */
+  readonly quote?: QuoteRecord | undefined
 }
 
 /** Returns how far a stored message has come. */
@@ -99,14 +117,15 @@ export function statusOf(
 }
 
 /** The state of an unsent message that is not in its record. */
-export interface UnsentMessageState extends Pick<StoredMessageState, 'me' | 'alteration'> {
+export interface UnsentMessageState
+  extends Pick<StoredMessageState, 'me' | 'alteration' | 'quote'> {
   readonly upload: Message['upload']
 }
 
 /** Returns the view of an unsent message. */
 export function unsentMessage(
   entry: UnsentRecord,
-  { me, upload, alteration }: UnsentMessageState,
+  { me, upload, alteration, quote }: UnsentMessageState,
 ): Message {
   const { state, file } = entry
   const total = file?.blob.size ?? 0
@@ -125,6 +144,7 @@ export function unsentMessage(
     timestamp: entry.createdAt,
     isEdited: false,
     editedAt: 0,
+    ...replyOf(entry, quote),
     status: state === 'failed' || state === 'unknown' || state === 'sent' ? state : 'sending',
     ...(state === 'failed' && entry.failure && { failure: entry.failure as Failure }),
     ...(file && { file: file.blob, upload: upload ?? { sent, total } }),

@@ -43,6 +43,33 @@ export function messageFor(log: ModelLog, message: ModelMessage, userId: number)
   }
 }
 
+/** What a reader sees of the original of a reply. */
+export function quoteFor(
+  database: Database,
+  log: ModelLog,
+  { msg_id, seq }: NonNullable<ModelMessage['reply_to']>,
+  userId: number,
+): Json {
+  if (msg_id <= hiddenFrom(database, log, userId)) return { msg_id, seq, state: 'hidden' }
+  const original = log.messages[seq - 1]
+  const sender = { msg_id, seq, sender_id: log.senders[seq - 1] }
+  if (!original) return { ...sender, state: 'recalled' }
+  const { content_type, content: excerpt } = original
+  return { ...sender, state: 'present', content_type, excerpt }
+}
+
+/** The quotes of originals that messages of an answer name and that are not among them. */
+function quotesOf(
+  database: Database,
+  log: ModelLog,
+  { messages, userId }: { readonly messages: readonly Json[]; readonly userId: number },
+): Json[] {
+  const held = new Set(messages.map(({ msg_id }) => msg_id))
+  return messages.flatMap(({ reply_to }) =>
+    reply_to && !held.has(reply_to.msg_id) ? [quoteFor(database, log, reply_to, userId)] : [],
+  )
+}
+
 /** A number as a reader lists it later; the texts are those of now. */
 export function changeFor(database: Database, log: ModelLog, change: number, userId: number): Json {
   const { kind, seq, actorId, timestamp } = log.changes[change - 1] as ModelChange
@@ -201,7 +228,10 @@ export class Answers {
     const page = { log: name, change: end, hidden_msg_id: hiddenFrom(this.database, log, userId) }
     if (after < log.keptFrom || after > end) return { ...page, changes: [], next: end }
     const next = Math.min(end, after + Math.min(limit, this.limits.maxChanges))
-    return { ...page, from: after, changes: this.#span(log, { after, next, userId }), next }
+    const changes = this.#span(log, { after, next, userId })
+    const messages = messagesOf(changes)
+    const quotes = quotesOf(this.database, log, { messages, userId })
+    return { ...page, from: after, changes, next, quotes }
   }
 
   /** `/message/history`. */
@@ -210,10 +240,12 @@ export class Answers {
     const beforeSeq =
       before === 0 ? log.messages.length + 1 : Math.min(before, log.messages.length + 1)
     const below = visibleMessages(this.database, log, userId).filter(({ seq }) => seq < beforeSeq)
-    const messages = below.slice(0, Math.min(limit, this.limits.maxChanges))
+    const page = below.slice(0, Math.min(limit, this.limits.maxChanges))
+    const messages = page.map((each) => messageFor(log, each, userId))
     return {
       log: name,
-      messages: messages.map((each) => messageFor(log, each, userId)),
+      messages,
+      quotes: quotesOf(this.database, log, { messages, userId }),
       from_seq: messages.length === below.length ? 1 : (messages.at(-1)?.seq ?? 1),
       before_seq: beforeSeq,
       hidden_msg_id: hiddenFrom(this.database, log, userId),
@@ -375,6 +407,7 @@ export class Answers {
         order.set(pair, named.get(pair) ?? 'unchanged')
     }
     const heads: Json[] = []
+    const quotes: Json[] = []
     const gone: LogName[] = []
     let left = this.limits.maxItems
     for (const [key, wanted] of order) {
@@ -387,8 +420,10 @@ export class Answers {
       const content = this.#content(log, { wanted, window, left, userId })
       left -= content.changes.length + (content.messages?.length ?? 0)
       heads.push({ ...headOf(this.database, log, userId), ...content })
+      const messages = content.messages ?? messagesOf(content.changes)
+      quotes.push(...quotesOf(this.database, log, { messages, userId }))
     }
-    return { heads, gone }
+    return { heads, gone, quotes }
   }
 
   #content(
@@ -430,6 +465,9 @@ export class Answers {
     return changes
   }
 }
+
+const messagesOf = (changes: readonly Json[]): Json[] =>
+  changes.flatMap(({ data }) => (data.content === undefined ? [] : [data]))
 
 /** Tests for a number without anything for the reader. */
 const isBare = ({ event, data }: Json) => event === 'change.skipped' && data.seq === undefined

@@ -1,12 +1,14 @@
 /** The operations that clients call, on the model's data. */
 import type { ErrorName } from '@hermod/protocol'
 import type { Json } from '@hermod/testkit'
+import { messageFor, quoteFor } from './answers.js'
 import { Refusal } from './refusal.js'
 import type { ServerAccess, SessionName } from './server-access.js'
 import {
   direct,
   group,
   hasLog,
+  hiddenFrom,
   isReader,
   keyOf,
   type LogName,
@@ -47,6 +49,17 @@ export const operations: Readonly<Record<string, Operation | undefined>> = {
   'message.history': ({ server, userId }, data) => {
     requireReader(server, data.log, userId)
     return { data: server.answers.history(userId, data) }
+  },
+  'message.get': ({ server, userId }, { conversation_id: peer, msg_id: msgId }) => {
+    const { database } = server
+    const name = database.groups.has(peer) ? group(peer) : direct(userId, peer)
+    requireReader(server, name, userId)
+    const log = logOf(database, name)
+    const message = log.messages.find((each) => each?.msg_id === msgId)
+    if (!message || msgId <= hiddenFrom(database, log, userId)) refuse('message_not_found')
+    const { reply_to: original } = message
+    const quotes = original ? [quoteFor(database, log, original, userId)] : []
+    return { data: { message: messageFor(log, message, userId), quotes } }
   },
   'message.send': (caller, data) =>
     data.content_type === replaceType ? replace(caller, data) : send(caller, data),

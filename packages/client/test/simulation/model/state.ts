@@ -19,6 +19,7 @@ export interface ModelMessage {
   readonly is_system: boolean
   readonly timestamp: number
   readonly edit_timestamp: number
+  readonly reply_to?: { readonly msg_id: number; readonly seq: number }
   /** A field that the client does not know. */
   readonly mark?: string
 }

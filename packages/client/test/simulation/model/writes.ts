@@ -61,6 +61,7 @@ export interface Draft {
   readonly deviceSn?: number
   readonly transactionId?: number
   readonly isSystem?: boolean
+  readonly replyTo?: ModelMessage['reply_to']
 }
 
 const nobody: readonly number[] = []
@@ -135,6 +136,7 @@ export function store(
     is_system: isSystem,
     timestamp: now,
     edit_timestamp: 0,
+    ...(draft.replyTo && { reply_to: draft.replyTo }),
   }
   log.messages.push(message)
   log.ids.push(message.msg_id)

@@ -12,30 +12,37 @@ import {
 } from '@hermod/protocol'
 import type { AcknowledgementService } from '../../domain/messaging/positions/acknowledgement-service.js'
 import type { ConversationDeletionService } from '../../domain/messaging/positions/conversation-deletion-service.js'
+import { replyToOf } from '../../domain/messaging/model/event-message.js'
 import { fieldsOf } from '../../domain/messaging/model/message-fields.js'
 import type { HistoryMessage } from '../../domain/messaging/model/message-model.js'
 import type { ConversationListService } from '../../domain/messaging/reading/conversation-list-service.js'
 import type { HistoryService } from '../../domain/messaging/reading/history-service.js'
+import type { QuoteService } from '../../domain/messaging/reading/quote-service.js'
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import { chargeRowsTo } from '../../pipeline/call-cost.js'
+import { quoteReaderOf, quotesOf } from './quotes.js'
 
 export function conversationHandlers({
   acknowledgements,
   conversationDeletions,
   conversationLists,
   history,
+  quotes,
 }: {
   readonly acknowledgements: AcknowledgementService
   readonly conversationDeletions: ConversationDeletionService
   readonly conversationLists: ConversationListService
   readonly history: HistoryService
+  readonly quotes: QuoteService
 }): Handler[] {
   return [
     handle(
       readHistory,
       async ({ opposite_id: peerId, msg_id_start: startId, limit }, { principal }) => {
         const page = await history.read(principal, peerId, { startId, limit })
-        const { isGroup } = page.conversation
+        const { conversation } = page
+        const { isGroup } = conversation
+        const answered = page.messages.map((message) => ({ conversation, message }))
         const receiverOf = ({ senderId }: HistoryMessage) =>
           isGroup || principal.userId === null || senderId === principal.userId
             ? peerId
@@ -44,6 +51,7 @@ export function conversationHandlers({
           is_last: page.nextMessageId === null,
           messages: page.messages.map((message) => toMessage(message, receiverOf(message))),
           next_msg_id: page.nextMessageId ?? 0,
+          ...(await quotesOf(quotes, quoteReaderOf(principal), answered)),
         })
       },
     ),
@@ -103,6 +111,7 @@ function toMessage(message: HistoryMessage, receiverId: Int64): Message {
     status: statuses[message.status],
     timestamp: message.sentAt,
     to_xid: { device_sn: 0, uid: receiverId },
+    ...replyToOf(message),
     ...fieldsOf(message),
   }
 }

@@ -81,5 +81,6 @@ function toSendRequest(params: SendParams, isSystem: boolean): SendRequest {
     isSystem,
     relatedMessageId: params.related_mid,
     seenEdit: params.edit_timestamp,
+    replyToId: params.reply_to,
   }
 }

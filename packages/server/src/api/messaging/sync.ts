@@ -1,5 +1,6 @@
 import {
   type ChangePage,
+  type FoundMessage,
   getMessage,
   type Int64,
   type Log,
@@ -20,9 +21,11 @@ import {
 } from '../../domain/messaging/model/conversation-model.js'
 import { toEventMessage, withoutTransactionId } from '../../domain/messaging/model/event-message.js'
 import type { HistoryMessage } from '../../domain/messaging/model/message-model.js'
+import type { AnsweredMessage } from '../../domain/messaging/model/quote-model.js'
 import type { ChangeService } from '../../domain/messaging/reading/change-service.js'
 import type { LogHistoryService } from '../../domain/messaging/reading/log-history-service.js'
 import type { MessageLookupService } from '../../domain/messaging/reading/message-lookup-service.js'
+import type { QuoteService } from '../../domain/messaging/reading/quote-service.js'
 import { maxSyncBytes } from '../../domain/messaging/reading/page-reads.js'
 import { lastChange, logKind } from '../../domain/messaging/sync/head-model.js'
 import type { MessageReceiptService } from '../../domain/messaging/sync/message-receipt-service.js'
@@ -34,6 +37,7 @@ import type {
 import { data, type Handler, handle } from '../../pipeline/call.js'
 import { chargeRowsTo } from '../../pipeline/call-cost.js'
 import type { Session } from '../../sessions/session.js'
+import { quoteReaderOf, quotesOf } from './quotes.js'
 
 const defaultLimit = 100
 const defaultWindow = 20
@@ -43,12 +47,14 @@ export function syncHandlers({
   logHistory,
   messageLookup,
   messageReceipts,
+  quotes,
   sync,
 }: {
   readonly changes: ChangeService
   readonly logHistory: LogHistoryService
   readonly messageLookup: MessageLookupService
   readonly messageReceipts: MessageReceiptService
+  readonly quotes: QuoteService
   readonly sync: SyncService
 }): Handler[] {
   return [
@@ -62,7 +68,10 @@ export function syncHandlers({
       const joinsSkipped = knowsRuns(session)
       const request = { after, list, cursor, have: held, limit, window, joinsSkipped }
       const page = await sync.sync(principal, request, chargeRowsTo(allowance))
-      return data(toSyncPage(page, principal.userId))
+      return data({
+        ...toSyncPage(page, principal.userId),
+        ...(await quotesOf(quotes, principal, page.heads.flatMap(messagesOfHead))),
+      })
     }),
     handle(readChanges, async (params, { principal, session }) => {
       const { log, after_change: after, limit = defaultLimit } = params
@@ -82,6 +91,7 @@ export function syncHandlers({
         next: page.next,
         change: page.end,
         hidden_msg_id: page.hiddenMessageId,
+        ...(await quotesOf(quotes, principal, messagesOf(conversation, page.changes ?? []))),
       }
       return data(answer)
     }),
@@ -98,23 +108,42 @@ export function syncHandlers({
         from_seq: page.fromSeq,
         before_seq: page.beforeSeq,
         hidden_msg_id: page.hiddenMessageId,
+        ...(await quotesOf(
+          quotes,
+          principal,
+          page.messages.map((message) => ({ conversation, message })),
+        )),
       }
       return data(answer)
     }),
     handle(getMessage, async ({ conversation_id: peerId, msg_id: messageId }, { principal }) => {
       const found = await messageLookup.get(principal, peerId, messageId)
       const { conversation } = found
-      return data(
-        'message' in found
-          ? { message: toReaderMessage(conversation, found.message, principal.userId) }
-          : { recalled: toRecalled(conversation, found.tombstone) },
-      )
+      if ('tombstone' in found) return data({ recalled: toRecalled(conversation, found.tombstone) })
+      const answer: FoundMessage = {
+        message: toReaderMessage(conversation, found.message, principal.userId),
+        ...(await quotesOf(quotes, quoteReaderOf(principal), [found])),
+      }
+      return data(answer)
     }),
     handle(listReceipts, async ({ conversation_id: groupId, msg_id: messageId }, { principal }) => {
       const { read, unread, gone } = await messageReceipts.list(principal, groupId, messageId)
       return data({ read: [...read], unread: [...unread], gone: [...gone] })
     }),
   ]
+}
+
+/** The messages of changes, with their log. */
+function messagesOf(conversation: Conversation, changes: readonly Change[]): AnsweredMessage[] {
+  return changes.flatMap((each) =>
+    'message' in each ? [{ conversation, message: each.message }] : [],
+  )
+}
+
+function messagesOfHead({ head: { log }, content }: FilledHead): AnsweredMessage[] {
+  if (content.kind === 'changes') return messagesOf(log, content.changes)
+  const messages = content.kind === 'messages' ? content.messages : []
+  return messages.map((message) => ({ conversation: log, message }))
 }
 
 /** Reports whether the client knows entries of several skipped numbers. */

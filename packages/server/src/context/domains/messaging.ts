@@ -8,6 +8,7 @@ import { ReadRights } from '../../domain/messaging/conversations/readable-log.js
 import { PinService } from '../../domain/messaging/conversations/pin-service.js'
 import { ChangeStore } from '../../domain/messaging/log/change-store.js'
 import { HistoryStore } from '../../domain/messaging/log/history-store.js'
+import { ReplyStore } from '../../domain/messaging/log/reply-store.js'
 import { MessageAlterations } from '../../domain/messaging/operations/message-alterations.js'
 import { MessageOperations } from '../../domain/messaging/operations/message-operations.js'
 import { AcknowledgementService } from '../../domain/messaging/positions/acknowledgement-service.js'
@@ -21,12 +22,14 @@ import { HistoryService } from '../../domain/messaging/reading/history-service.j
 import { LogHistoryService } from '../../domain/messaging/reading/log-history-service.js'
 import { MessageLookupService } from '../../domain/messaging/reading/message-lookup-service.js'
 import { PageReads } from '../../domain/messaging/reading/page-reads.js'
+import { QuoteService } from '../../domain/messaging/reading/quote-service.js'
 import { HistoryRetention } from '../../domain/messaging/retention/history-retention.js'
 import { RetentionWalkStore } from '../../domain/messaging/retention/retention-walk-store.js'
 import { BroadcastService } from '../../domain/messaging/sending/broadcast-service.js'
 import { MessageService } from '../../domain/messaging/sending/message-service.js'
 import { MessageWriter } from '../../domain/messaging/sending/message-writer.js'
 import { RecipientRules } from '../../domain/messaging/sending/recipient-rules.js'
+import { ReplyRules } from '../../domain/messaging/sending/reply-rules.js'
 import { TransientMessages } from '../../domain/messaging/transient/transient-messages.js'
 import { HeadContents } from '../../domain/messaging/sync/head-content.js'
 import { HeadStore } from '../../domain/messaging/sync/head-store.js'
@@ -158,6 +161,7 @@ export function createMessaging(
   })
   const sweeper = new TransactionSweeper({ database, store: transactions, clock })
   const pages = new PageReads()
+  const replyStore = new ReplyStore(database)
   const changes = new ChangeService({
     database,
     store: changeStore,
@@ -216,6 +220,7 @@ export function createMessaging(
       messageLog,
       finder,
     }),
+    quotes: new QuoteService({ database, store: replyStore }),
     positions,
     messageOperations,
     messages: new MessageService({
@@ -225,6 +230,7 @@ export function createMessaging(
       recipients: recipientRules,
       rules: messageRules,
       groupRules,
+      replies: new ReplyRules({ database, store: replyStore, finder, messageLog }),
       writer,
       operations: messageOperations,
       ids,

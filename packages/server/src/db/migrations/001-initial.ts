@@ -397,6 +397,8 @@ const clusteredTables = {
     sent_at bigint not null,
     transaction_id bigint,
     fields text,
+    reply_to_id bigint,
+    reply_to_seq bigint,
     primary key (app_id, low_id, high_id, msg_id)`,
   recalled_messages: `
     app_id text not null,

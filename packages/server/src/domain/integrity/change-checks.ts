@@ -113,6 +113,18 @@ export const changeChecks: readonly IntegrityCheck[] = [
         or exists (select 1 from message_changes e where ${sameConversation('e', 'x')} and e.msg_id = x.msg_id and e.kind = ${recalled} and e.change < x.change))`,
   },
   {
+    name: 'reply_original',
+    count: sql`select count(*) as count from messages where reply_to_id is not null or reply_to_seq is not null`,
+    faults: sql`select m.app_id, ${named('m')} as subject,
+        'message ' || m.msg_id || ' at position ' || m.seq || ' replies to message ' || coalesce(m.reply_to_id, 0) || ' at position ' || coalesce(m.reply_to_seq, 0) || ', which was never there' as detail
+      from messages m
+      join conversations c on ${sameConversation('c', 'm')}
+      where (m.reply_to_id is not null or m.reply_to_seq is not null)
+        and (m.reply_to_id is null or m.reply_to_seq is null or m.reply_to_seq >= m.seq
+          or (m.reply_to_seq > c.removed_seq and not exists (select 1 from ${log} l
+            where ${sameConversation('l', 'm')} and l.msg_id = m.reply_to_id and l.seq = m.reply_to_seq)))`,
+  },
+  {
     name: 'altered_message',
     count: sql`select count(*) as count from ${log} l`,
     faults: sql`select a.app_id, ${named('a')} as subject, 'message ' || a.msg_id || ' was ' || a.what || ', of which there is no change' as detail

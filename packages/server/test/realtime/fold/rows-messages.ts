@@ -89,6 +89,15 @@ export const messageRows: readonly Row[] = [
     },
     { as: 'after messages that are unread' },
   ),
+  row(
+    api.sendMessage,
+    async (cast) => ({
+      ...toUser,
+      targets: [cast.friend],
+      reply_to: await cast.message(cast.actor, cast.friend),
+    }),
+    { as: 'to reply' },
+  ),
   row(api.sendMessage, toFriend({ online_only: true }), {
     as: 'to connected devices',
   }),

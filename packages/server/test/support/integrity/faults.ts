@@ -193,6 +193,17 @@ function table(cast: IntegrityCast): Readonly<Record<string, Rows>> {
       [pair, `update messages set edited_at = 5 where msg_id = ${first}`],
       [pair, `update messages set fields = '{"pinned":{}}' where msg_id = ${first}`],
     ],
+    reply_original: [
+      [pair, `update messages set reply_to_id = ${first} where msg_id = ${third}`],
+      [
+        pair,
+        `update messages set reply_to_id = ${first}, reply_to_seq = 2 where msg_id = ${third}`,
+      ],
+      [
+        pair,
+        `update messages set reply_to_id = ${third}, reply_to_seq = 3 where msg_id = ${third}`,
+      ],
+    ],
     log_start: [
       conversation('changes_kept_from = 100'),
       conversation('changes_kept_from = -1'),

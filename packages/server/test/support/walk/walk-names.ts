@@ -32,7 +32,7 @@ export type NamedKind =
 const namesByKind: Readonly<Record<Exclude<NamedKind, 'log'>, readonly string[]>> = {
   conversation: ['conversation_id', 'opposite_id'],
   recipient: ['targets', 'to_id'],
-  message: ['msg_id', 'msg_id_start', 'related_mid'],
+  message: ['msg_id', 'msg_id_start', 'related_mid', 'reply_to'],
   group: ['group_id', 'group_list'],
   user: [
     ...['user_id', 'user_ids', 'user_list', 'list', 'id', 'roster_id', 'cid'],

@@ -1,6 +1,7 @@
 /** SQL fragments about conversations and their messages. */
 import { sql } from '../../../db/kysely.js'
 import type { ConversationKey } from '../model/conversation-model.js'
+import { quoteBytes } from '../model/quote-model.js'
 
 /** Condition on the key of a row, without an alias. */
 export function isConversation({ appId, lowId, highId }: ConversationKey) {
@@ -34,10 +35,13 @@ export const storedColumns = <Table extends string>(table: Table) =>
     `${table}.sent_at as sentAt`,
     sql<string | null>`cast(${sql.ref(`${table}.transaction_id`)} as text)`.as('transactionId'),
     `${table}.fields`,
+    `${table}.reply_to_id as replyToId`,
+    `${table}.reply_to_seq as replyToSeq`,
   ] as const
 
 /**
- * The bytes of the texts and fields of a message; these themselves are not read.
+ * The bytes of the texts and fields of a message, and of the quote of a reply; these themselves are
+ * not read.
  * @param table the alias of the row
  */
 export const textBytesOf = (table: string) => {
@@ -49,5 +53,6 @@ export const textBytesOf = (table: string) => {
     'fields',
   ].map((column) => sql.ref(`${table}.${column}`))
   return sql<number>`octet_length(${content}) + octet_length(${attachment}) + octet_length(${config}) + octet_length(${ext})
-    + coalesce(octet_length(${fields}), 0)`
+    + coalesce(octet_length(${fields}), 0)
+    + case when ${sql.ref(`${table}.reply_to_id`)} is null then 0 else ${sql.lit(quoteBytes)} end`
 }

@@ -27,9 +27,21 @@ export function toEventMessage(conversation: Conversation, message: StoredMessag
     timestamp: message.sentAt,
     edit_timestamp: message.editedAt,
     ...(transactionId !== null && { transaction_id: transactionId }),
+    ...replyToOf(message),
     ...fieldsOf(message),
   }
 }
+
+/** The member of answers and events by which a message is a reply; nothing for others. */
+export function replyToOf({
+  replyToId,
+  replyToSeq,
+}: Pick<StoredMessage, 'replyToId' | 'replyToSeq'>): Pick<EventMessage, 'reply_to'> {
+  if (replyToId === null || replyToSeq === null) return notReplying
+  return { reply_to: { msg_id: replyToId, seq: replyToSeq } }
+}
+
+const notReplying = {}
 
 /** Returns the same object when it has no transaction ID. */
 export function withoutTransactionId<Message extends Pick<EventMessage, 'transaction_id'>>(

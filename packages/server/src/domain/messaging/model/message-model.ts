@@ -20,6 +20,14 @@ export interface MessageDraft extends MessageContent {
   /** 0 when the sender's device is not known. */
   readonly senderDeviceSn: number
   readonly isSystem: boolean
+  /** Absent: it is no reply. */
+  readonly replyTo?: ReplyTo | undefined
+}
+
+/** The message of the same conversation that a message replies to. */
+export interface ReplyTo {
+  readonly messageId: number
+  readonly seq: number
 }
 
 /**
@@ -45,6 +53,8 @@ export const messageColumns = {
   is_system: 'smallint',
   sent_at: 'bigint',
   transaction_id: 'bigint',
+  reply_to_id: 'bigint',
+  reply_to_seq: 'bigint',
 } as const satisfies Record<string, ColumnType>
 
 const at = positionsOf(messageColumns)
@@ -82,6 +92,8 @@ export const messageRow: (
     is_system: draft.isSystem ? 1 : 0,
     sent_at: now,
     transaction_id: transactionId,
+    reply_to_id: draft.replyTo?.messageId ?? null,
+    reply_to_seq: draft.replyTo?.seq ?? null,
   }),
 )
 
@@ -118,6 +130,8 @@ export const rowValue = {
     editedAt: 0,
     transactionId: transactionText(row[at.transaction_id] as Int64 | null),
     fields: null,
+    replyToId: row[at.reply_to_id] as number | null,
+    replyToSeq: row[at.reply_to_seq] as number | null,
   }),
 } as const
 
@@ -142,6 +156,9 @@ export interface StoredMessage extends MessageContent {
   readonly transactionId: string | null
   /** The changeable fields as a JSON object; null = none */
   readonly fields: string | null
+  /** The message that it replies to; null = none */
+  readonly replyToId: number | null
+  readonly replyToSeq: number | null
 }
 
 /** The status of a message: stored, delivered or read (rule E6). */

@@ -15,6 +15,7 @@ import {
 import type { Conversation } from '../model/conversation-model.js'
 import type { MessageContent } from '../model/message-content.js'
 import type { HistoryMessage, MessageSize } from '../model/message-model.js'
+import { quoteBytes } from '../model/quote-model.js'
 import { messageFrameBytes, type PageReads } from './page-reads.js'
 
 export interface ChangeServiceOptions {
@@ -314,20 +315,22 @@ function bytesOfChange(change: Change): number {
   return messageFrameBytes + (count - 1) * joinedNumberBytes
 }
 
-/** @returns approximate bytes of a message as JSON */
+/** @returns approximate bytes of a message as JSON, and of the quote of a reply */
 export function bytesOfMessage({
   content,
   attachment,
   config,
   ext,
   fields,
-}: MessageContent & Pick<HistoryMessage, 'fields'>): number {
+  replyToId,
+}: MessageContent & Pick<HistoryMessage, 'fields' | 'replyToId'>): number {
   return (
     messageFrameBytes +
     jsonTextBytes(content) +
     jsonTextBytes(attachment) +
     jsonTextBytes(config) +
     jsonTextBytes(ext) +
-    (fields === null ? 0 : Buffer.byteLength(fields))
+    (fields === null ? 0 : Buffer.byteLength(fields)) +
+    (replyToId === null ? 0 : quoteBytes)
   )
 }

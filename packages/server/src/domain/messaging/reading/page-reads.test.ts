@@ -37,6 +37,7 @@ describe('pages', () => {
               config: '',
               ext: '',
               fields: null,
+              replyToId: null,
             }))
         },
       },
@@ -57,7 +58,7 @@ describe('pages', () => {
         .slice(0, limit)
         .map((messageId) => ({
           ...{ messageId, seq: messageId, bytes: 1, senderId: 2 },
-          ...{ content: 'x', attachment: '', config: '', ext: '', fields: null },
+          ...{ content: 'x', attachment: '', config: '', ext: '', fields: null, replyToId: null },
         }))
     const service = new HistoryService({
       database: { read: (run: (db: unknown) => unknown) => run(null) },

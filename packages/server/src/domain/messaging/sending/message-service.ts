@@ -1,4 +1,10 @@
-import { AppError, type ErrorName, type Int64, operationType } from '@hermod/protocol'
+import {
+  AppError,
+  contentType as contentTypes,
+  type ErrorName,
+  type Int64,
+  operationType,
+} from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { IdGenerator } from '../../../lib/ids/ids.js'
@@ -9,6 +15,7 @@ import type { AccountService } from '../../users/account-service.js'
 import { systemUserId } from '../../users/system-user.js'
 import { directConversation, groupConversation } from '../model/conversation-model.js'
 import { type MessageContent, requireSize, typingStateOf } from '../model/message-content.js'
+import type { ReplyTo } from '../model/message-model.js'
 import type { MessageOperations, OperationRequest } from '../operations/message-operations.js'
 import type { AcknowledgementService } from '../positions/acknowledgement-service.js'
 import type { TransactionStore } from '../transactions/transaction-store.js'
@@ -16,7 +23,8 @@ import type { TransientDraft, TransientMessages } from '../transient/transient-m
 import type { TypingState } from '../transient/typing-signals.js'
 import { configOf } from './message-config.js'
 import type { MessageWriter } from './message-writer.js'
-import type { RecipientRules, SendRefusal } from './recipient-rules.js'
+import type { MessageTarget, RecipientRules, SendRefusal } from './recipient-rules.js'
+import type { ReplyRules } from './reply-rules.js'
 import { type SendingCaller, senderOf } from './sender.js'
 
 export interface MessageServiceOptions {
@@ -27,6 +35,7 @@ export interface MessageServiceOptions {
   readonly recipients: RecipientRules
   readonly rules: MessageRules
   readonly groupRules: GroupMessageRules
+  readonly replies: ReplyRules
   readonly writer: MessageWriter
   readonly operations: MessageOperations
   readonly ids: IdGenerator
@@ -51,6 +60,8 @@ export interface SendRequest extends Omit<MessageContent, 'content'> {
   readonly relatedMessageId: Int64 | undefined
   /** Of an edit: `edit_timestamp` of the message that the sender has seen; undefined = not checked. */
   readonly seenEdit: Int64 | undefined
+  /** The message that it replies to. */
+  readonly replyToId?: Int64 | undefined
 }
 
 /** The result of a send to one or more targets. */
@@ -78,7 +89,7 @@ export class MessageService {
     request: SendRequest,
     charge: ChargeRows,
   ): Promise<SentMessages> {
-    const { accounts, recipients } = this.options
+    const { accounts, recipients, replies } = this.options
     const { appId } = caller
     const { targetType: type } = request
     const targets = request.targets.length === 1 ? request.targets : [...new Set(request.targets)]
@@ -89,7 +100,18 @@ export class MessageService {
       return { messageIds: [], refused: [] }
     }
     const sender = { userId: senderId, isAdminToken: caller.isAdminToken }
-    const refusalOf = (target: Int64) => recipients.refusal(appId, { type, id: target }, sender)
+    const originals = new Map<Int64, ReplyTo>()
+    const { replyToId } = request
+    const isReply = replyToId !== undefined && content.contentType !== contentTypes.forward
+    const refusalOf = async (target: Int64) => {
+      const refusal = await recipients.refusal(appId, { type, id: target }, sender)
+      if (refusal !== null || !isReply) return refusal
+      const conversation = conversationWith(appId, senderId, { type, id: target })
+      const found = await replies.find({ appId, userId: senderId }, conversation, replyToId)
+      if (typeof found === 'string') return found
+      originals.set(target, found)
+      return null
+    }
     const refusals = await Promise.all(targets.map(refusalOf))
     const firstRefusal = refusals.find((refusal) => refusal !== null) ?? null
     const accepted =
@@ -98,7 +120,7 @@ export class MessageService {
     // A repeat succeeds even when all targets refuse the message by now (rule E4).
     const messageIds =
       firstRefusal === null || accepted.length > 0
-        ? await this.#deliver(caller, senderId, accepted, request, content)
+        ? await this.#deliver(caller, senderId, accepted, { ...request, originals }, content)
         : await this.#findSent(appId, senderId, request)
     if (messageIds === null) throw new AppError(firstRefusal ?? 'user_not_found')
     const isOne = targets.length === 1 && messageIds.length === 1
@@ -159,7 +181,13 @@ export class MessageService {
     caller: SendingCaller,
     senderId: Int64,
     recipients: readonly Int64[],
-    { onlineOnly, transactionId, isSystem, targetType }: SendRequest,
+    {
+      onlineOnly,
+      transactionId,
+      isSystem,
+      targetType,
+      originals,
+    }: SendRequest & { readonly originals: ReadonlyMap<Int64, ReplyTo> },
     message: MessageContent,
   ): Promise<readonly number[]> {
     const { writer, acknowledgements, rules } = this.options
@@ -169,9 +197,7 @@ export class MessageService {
     const isGroup = targetType === 'group'
     const drafts = recipients.map(
       (recipient): TransientDraft => ({
-        conversation: isGroup
-          ? groupConversation(appId, recipient)
-          : directConversation(appId, senderId, recipient),
+        conversation: conversationWith(appId, senderId, { type: targetType, id: recipient }),
         senderId,
         senderDeviceSn,
         contentType,
@@ -180,6 +206,7 @@ export class MessageService {
         config,
         ext,
         isSystem,
+        replyTo: originals.get(recipient),
       }),
     )
     const typing = isSystem ? null : typingStateOf(message)
@@ -231,6 +258,10 @@ export class MessageService {
     const { contentType, attachment, config, ext } = request
     if (targets.length > maxTargets)
       throw new AppError('invalid_parameter', `targets must have at most ${maxTargets} items`)
+    if (request.replyToId !== undefined && request.onlineOnly)
+      throw new AppError('invalid_parameter', 'reply_to is for messages that are stored')
+    if (request.replyToId !== undefined && contentType >= operationType.readAck)
+      throw new AppError('invalid_parameter', 'reply_to is for new messages')
     const mayBeWithoutContent = attachment !== '' || contentType >= operationType.readAck
     if (request.content === undefined && !mayBeWithoutContent)
       throw new AppError('invalid_parameter', 'content is required')
@@ -238,6 +269,10 @@ export class MessageService {
     requireSize(message, maxMessageBytes)
     return message
   }
+}
+
+function conversationWith(appId: string, senderId: Int64, { type, id }: MessageTarget) {
+  return type === 'group' ? groupConversation(appId, id) : directConversation(appId, senderId, id)
 }
 
 const noRefusals: SentMessages['refused'] = []

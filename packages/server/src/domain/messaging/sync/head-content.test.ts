@@ -15,6 +15,7 @@ function logOf(count: number) {
       config: '',
       ext: '',
       fields: null,
+      replyToId: null,
     }
   })
 }

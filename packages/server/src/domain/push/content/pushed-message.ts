@@ -15,6 +15,8 @@ export interface PushedMessage {
   readonly isFromAdmin: boolean
   /** The members of the group that it mentions. */
   readonly mentions: Mentions
+  /** The member of the group whose message it replies to; absent: none. */
+  readonly quotedId?: Int64
   /** Its sender wants it to arrive without sound and vibration. */
   readonly isSilent: boolean
   /**
@@ -26,6 +28,14 @@ export interface PushedMessage {
 
 /** The members that a message mentions. */
 export type Mentions = 'all' | readonly Int64[]
+
+/** Tests whether a message mentions a user, or replies to a message of the user. */
+export function isAddressed(
+  { mentions, quotedId }: Pick<PushedMessage, 'mentions' | 'quotedId'>,
+  userId: Int64,
+): boolean {
+  return quotedId === userId || isMentioned(mentions, userId)
+}
 
 /** Tests whether a message mentions a user. */
 export function isMentioned(mentions: Mentions, userId: Int64): boolean {

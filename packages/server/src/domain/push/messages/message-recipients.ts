@@ -91,11 +91,19 @@ export class MessageRecipients {
         targetId: event.conversation.low_id,
       })),
     )
-    const roles = await database.read((db) => store.findRoles(db, appId, pairs))
+    const replies = candidates.flatMap(({ event }) => (event.reply_to ? [event] : []))
+    const [roles, authors] = await database.read((db) =>
+      Promise.all([
+        store.findRoles(db, appId, pairs),
+        store.findOriginalSenders(db, appId, replies),
+      ]),
+    )
     const resolved = await Promise.all(
       [...byGroup].map(async ([groupId, ofGroup]) => {
         const group = await groups.findGroup({ appId, groupId })
-        return group && isPushedGroup(group) ? this.#inGroup(group, ofGroup, roles) : []
+        return group && isPushedGroup(group)
+          ? this.#inGroup(group, ofGroup, { roles, authors })
+          : []
       }),
     )
     return resolved.flat()
@@ -104,7 +112,13 @@ export class MessageRecipients {
   async #inGroup(
     group: Group,
     candidates: readonly Candidate[],
-    roles: ReadonlyMap<string, number>,
+    {
+      roles,
+      authors,
+    }: {
+      readonly roles: ReadonlyMap<string, number>
+      readonly authors: ReadonlyMap<Int64, Int64>
+    },
   ): Promise<ResolvedMessage[]> {
     const { database, store } = this.options
     const { appId, groupId } = group
@@ -113,7 +127,13 @@ export class MessageRecipients {
       const isFromAdmin =
         message.senderId === systemUserId ||
         (roles.get(pairName(message)) ?? memberRole.member) > memberRole.member
-      return { ...message, isFromAdmin, mentions: candidate.config.mentions }
+      const quotedId = authors.get(message.msgId)
+      return {
+        ...message,
+        isFromAdmin,
+        mentions: candidate.config.mentions,
+        ...(quotedId !== undefined && quotedId !== message.senderId && { quotedId }),
+      }
     })
     const told = withCollapsed(candidates, messages)
     if (isLarge(group, told))

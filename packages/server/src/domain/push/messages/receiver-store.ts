@@ -1,4 +1,5 @@
 import type { Int64 } from '@hermod/protocol'
+import type { EventPayloads } from '@hermod/protocol/events'
 import type { Database, PreparedPage, Queryable } from '../../../db/database.js'
 import type { BulkSelect } from '../../../db/dialect/dialect.js'
 import { sql } from '../../../db/kysely.js'
@@ -58,6 +59,14 @@ const findRoles: BulkSelect = {
   table: 'group_members',
   keys: { app_id: 'text', group_id: 'bigint', user_id: 'bigint' },
   columns: 't.group_id, t.user_id, t.role',
+}
+/** By replies; originals that are gone have no row. */
+const findOriginalSenders: BulkSelect = {
+  table: 'messages',
+  joins: `join messages o on o.app_id = t.app_id and o.low_id = t.low_id and o.high_id = t.high_id
+    and o.msg_id = t.reply_to_id`,
+  keys: { app_id: 'text', low_id: 'bigint', high_id: 'bigint', msg_id: 'bigint' },
+  columns: 't.msg_id, o.sender_id',
 }
 const findMutes: BulkSelect = {
   table: 'contacts',
@@ -272,6 +281,25 @@ export class ReceiverStore {
         role,
       ]),
     )
+  }
+
+  /** The senders of the messages that these replies name and that are there, by reply. */
+  async findOriginalSenders(
+    db: Queryable,
+    appId: string,
+    replies: readonly Pick<EventPayloads['message.stored'], 'conversation' | 'msg_id'>[],
+  ): Promise<ReadonlyMap<Int64, Int64>> {
+    const rows = await this.database.bulk<{ readonly msg_id: Int64; readonly sender_id: Int64 }>(
+      db,
+      findOriginalSenders,
+      replies.map(({ conversation, msg_id }) => [
+        appId,
+        conversation.low_id,
+        conversation.high_id,
+        msg_id,
+      ]),
+    )
+    return new Map(rows.map(({ msg_id, sender_id }) => [msg_id, sender_id]))
   }
 
   /** The names of users who are there. */

@@ -32,6 +32,7 @@ describe('collapseMessages', () => {
   test.each([
     ['a mention', { mentions: [5] }],
     ['a mention of all', { mentions: 'all' as const }],
+    ['a reply', { quotedId: 5 }],
     ['what an admin says', { isFromAdmin: true }],
   ])('%s stays beside an ordinary message', (_, change) => {
     expect(coveredBy({}, change, {})).toEqual([3, null, null])
@@ -43,6 +44,9 @@ describe('collapseMessages', () => {
     expect(coveredBy({ mentions: [5] }, { mentions: [6, 5] })).toEqual([2, null])
     expect(coveredBy({ mentions: [6, 5] }, { mentions: [5] })).toEqual([null, null])
     expect(coveredBy({ mentions: [5] }, { mentions: 'all' })).toEqual([2, null])
+    expect(coveredBy({ quotedId: 5 }, { mentions: [5] })).toEqual([2, null])
+    expect(coveredBy({ mentions: [5] }, { quotedId: 5 })).toEqual([2, null])
+    expect(coveredBy({ quotedId: 5 }, { quotedId: 6 })).toEqual([null, null])
   })
 
   test('a silent message does not stand for one that is heard', () => {

@@ -2,8 +2,8 @@
 import type { Int64 } from '@hermod/protocol'
 import { systemUserId } from '../../../users/system-user.js'
 import type { Recipient } from '../../audience/recipient.js'
-import type { Mentions, PushedMessage } from '../../content/pushed-message.js'
-import { isMentioned } from '../../content/pushed-message.js'
+import type { PushedMessage } from '../../content/pushed-message.js'
+import { isAddressed } from '../../content/pushed-message.js'
 
 /** A message and its recipients. */
 export interface MessageWithRecipients {
@@ -34,19 +34,20 @@ export function collapseMessages(messages: readonly ConversationMessage[]): Push
 }
 
 function standsFor(later: ConversationMessage, { message }: ConversationMessage): boolean {
-  const { senderId, isFromAdmin, mentions, isSilent } = later.message
+  const { senderId, isFromAdmin, isSilent } = later.message
   return (
     // The sender of the later one gets no push of it, and has read the earlier one by sending.
     (!later.isNotification || senderId === systemUserId || senderId === message.senderId) &&
     (isFromAdmin || !message.isFromAdmin) &&
     (!isSilent || message.isSilent) &&
-    mentionsAll(mentions, message.mentions)
+    addressesAll(later.message, message)
   )
 }
 
-function mentionsAll(mentions: Mentions, others: Mentions): boolean {
-  if (others === 'all') return mentions === 'all'
-  return others.every((userId) => isMentioned(mentions, userId))
+function addressesAll(later: PushedMessage, { mentions, quotedId }: PushedMessage): boolean {
+  if (mentions === 'all') return later.mentions === 'all'
+  const addressed = quotedId === undefined ? mentions : [...mentions, quotedId]
+  return addressed.every((userId) => isAddressed(later, userId))
 }
 
 /**
@@ -64,7 +65,7 @@ export function collapseRecipients(
     recipients: recipients.map((recipient) => {
       const { userId, suppressedBy, isSilent } = recipient
       if (suppressedBy !== null) return recipient
-      const isMention = isMentioned(message.mentions, userId)
+      const isMention = isAddressed(message, userId)
       const later = told.get(userId) ?? []
       if (later.some((one) => (one.isMention || !isMention) && (!one.isSilent || isSilent)))
         return { ...recipient, suppressedBy: 'collapsed' as const }

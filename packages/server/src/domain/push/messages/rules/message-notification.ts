@@ -35,8 +35,8 @@ export function messageNotification(parts: NotificationParts): TaskNotification 
     badge: config.badge,
     ext: appMembers(message, texts, config),
     priority: 'high',
-    // A later message without a mention does not replace a mention.
-    collapseKey: mentionsAnybody(message) ? `${conversation}-mention` : conversation,
+    // A later message without a mention does not replace a mention, nor a reply to its receiver.
+    collapseKey: addressesAnybody(message) ? `${conversation}-mention` : conversation,
     ios: {
       threadId: conversation,
       ...(groupName && { subtitle: cutText(groupName, maxTitleLength) }),
@@ -117,6 +117,10 @@ function appMembers(
 /** The conversation as its receivers name it, so that later pushes replace earlier ones on their devices. */
 function conversationName({ kind, senderId, targetId }: PushedMessage): string {
   return kind === 'group' ? `group-${targetId}` : `user-${senderId}`
+}
+
+function addressesAnybody(message: PushedMessage): boolean {
+  return message.quotedId !== undefined || mentionsAnybody(message)
 }
 
 function mentionsAnybody({ mentions }: PushedMessage): boolean {

@@ -57,6 +57,17 @@ describe('recipientOf', () => {
   const mention = { mentions: [9, 2] }
   const mentionOfAll = { mentions: 'all' as const }
   const mentionOfOther = { mentions: [9] }
+  const reply = { quotedId: 2 }
+  const replyToOther = { quotedId: 9 }
+
+  test('a reply to a message of the receiver passes msg_push_mode as a mention does', () => {
+    for (const mode of Object.values(pushMode)) {
+      expect(reasonIn({ pushMode: mode }, reply)).toBe(reasonIn({ pushMode: mode }, mention))
+      expect(reasonIn({ pushMode: mode }, replyToOther)).toBe(
+        reasonIn({ pushMode: mode }, ordinary),
+      )
+    }
+  })
 
   test.each([
     ['all', pushMode.all, [true, true, true, true, true]],

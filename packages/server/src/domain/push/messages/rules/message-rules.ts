@@ -10,7 +10,7 @@ import {
 import type { Group } from '../../../groups/core/group-model.js'
 import type { Recipient, Suppression } from '../../audience/recipient.js'
 import type { PushedMessage } from '../../content/pushed-message.js'
-import { isMentioned } from '../../content/pushed-message.js'
+import { isAddressed } from '../../content/pushed-message.js'
 import type { MemberReader } from '../receiver-store.js'
 import type { PushConfig } from './push-config.js'
 
@@ -69,7 +69,7 @@ function suppressionOf(message: PushedMessage, receiver: ReceiverInputs): Suppre
   if (membership.muteMode !== muteMode.none) return 'group_muted'
   const isPushed = passesMode(membership.pushMode, {
     isFromAdmin: message.isFromAdmin,
-    isMention: isMentioned(message.mentions, userId),
+    isMention: isAddressed(message, userId),
   })
   return isPushed ? null : 'group_push_mode'
 }
