@@ -17,6 +17,8 @@ export interface DeviceHost {
   readonly port: number
   /** A message has arrived. */
   received(payload: Buffer): void
+  /** A change of fields of a message has arrived. */
+  updated(): void
 }
 
 /** The figures of a connection or a sync. */
@@ -35,6 +37,7 @@ interface SyncedHead {
 
 const fillsAtOnce = 8
 const storedEvent = Buffer.from('{"event":"message.stored"')
+const updatedEvent = Buffer.from('{"event":"message.updated"')
 const skippedEvent = Buffer.from('{"event":"sync.needed"')
 const closingEvent = Buffer.from('{"event":"session.closing"')
 const posName = Buffer.from('"pos":"')
@@ -105,6 +108,7 @@ export class Device {
         device_guid,
         platform: linux,
         user_agent: 'bench',
+        features: ['message.updated'],
         ...(this.pos !== '' && { pos: this.pos }),
       }),
     )
@@ -174,6 +178,7 @@ export class Device {
 
   #frame(payload: Buffer): void {
     if (beginsWith(payload, storedEvent)) this.host.received(payload)
+    else if (beginsWith(payload, updatedEvent)) this.host.updated()
     else if (beginsWith(payload, skippedEvent)) this.#needsSync = true
     else if (beginsWith(payload, closingEvent))
       this.#retryAt =

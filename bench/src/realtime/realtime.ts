@@ -19,7 +19,7 @@ import {
   sendToGroup,
 } from './realtime-population.js'
 import { RunningSwarms, readLag, startBareGateway } from './realtime-processes.js'
-import type { FanOutResult, Latencies, ReturnResult, SendResult } from './swarm.js'
+import type { FanOutResult, Latencies, ReactionResult, ReturnResult, SendResult } from './swarm.js'
 
 /** Size of the set `realtime`. */
 export interface RealtimeOptions {
@@ -58,6 +58,8 @@ export interface RealtimeFigures {
   readonly oneToOne: SendResult
   /** The same while a group gets a message a second. */
   readonly besideFanOut: SendResult
+  /** Many users react to one message of the group. */
+  readonly reactions: ReactionResult
   readonly storm: ReturnResult
   readonly restart: ReturnResult
   /** The device that was away, with the size of its list. */
@@ -71,6 +73,7 @@ export interface RealtimeFigures {
 }
 
 const senders = 64
+const reactingUsers = 1_000
 const burstMessages = 10
 const messagesOfPeer = 50
 const behindShare = 1 / 25
@@ -128,6 +131,9 @@ export async function measureRealtime(
   const fanOut = { ...everySecond, seconds }
   const besideFanOut = await swarms.run('service', 'beside', half, fanOut)
 
+  onProgress('realtime: reactions')
+  const reactions = await swarms.run('service', 'reactions', app.groupId, reactingUsers)
+
   onProgress('realtime: reconnect of all')
   // A heartbeat brings the newest pos.
   await sleep(heartbeatMs)
@@ -147,9 +153,9 @@ export async function measureRealtime(
   await addGroupsAndContacts(server, app)
   await server.settle()
   const idleWithGroupsBytes = await idleBytesOf(server, swarms, app, service)
-  const figures = { open, fanOuts, toAll, lag, idleLag, ...sends, oneToOne, besideFanOut }
+  const messages = { fanOuts, toAll, lag, idleLag, ...sends, oneToOne, besideFanOut, reactions }
   const returns = { storm, restart, ...away, idleBytes, idleWithGroupsBytes }
-  return [{ database: storage.name, devices, ...figures, ...returns }]
+  return [{ database: storage.name, devices, open, ...messages, ...returns }]
 }
 
 /** Resident memory of an idle connection, from a server that has just started. */

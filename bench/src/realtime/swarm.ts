@@ -3,6 +3,7 @@ import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Device, type DeviceHost, type DeviceLogin, type Effort, expectSuccess } from './device.js'
 import { clientFrame } from './frames.js'
+import type { RawAnswer } from './raw-socket.js'
 
 /** Latencies in milliseconds. */
 export interface Latencies {
@@ -34,6 +35,16 @@ export interface ReturnResult {
   readonly bytes: number
 }
 
+/** Figures of reactions of many users to one message. */
+export interface ReactionResult {
+  readonly users: number
+  /** Time from the first call to the last answer. */
+  readonly ms: number
+  readonly latency: Latencies
+  /** Events that a device has received. */
+  readonly events: number
+}
+
 /** The order of a fan-out. */
 export interface FanOutOrder {
   /** null = the bare server, which gets the number of messages to write. */
@@ -60,6 +71,7 @@ export class Swarm implements DeviceHost {
   port = 0
   #devices: Device[] = []
   #received = 0
+  #updates = 0
   #waiting: { readonly count: number; resolve(): void }[] = []
   #latency: RecordableHistogram | null = null
   #sample: string | null = null
@@ -77,6 +89,10 @@ export class Swarm implements DeviceHost {
       this.#waiting.shift()
       first.resolve()
     }
+  }
+
+  updated(): void {
+    this.#updates++
   }
 
   /**
@@ -151,6 +167,33 @@ export class Swarm implements DeviceHost {
     const message = { type: 2, targets: [groupId], content_type: 0, content: content() }
     const answers = await socket.callTogether('message.send', Array(burst).fill(message))
     for (const answer of answers) expectSuccess(answer)
+  }
+
+  /** Sends a message to the group, to which users react at once. */
+  async reactions(groupId: number, users: number): Promise<ReactionResult> {
+    const [sender, ...others] = this.#devices
+    if (!sender?.socket) throw new Error('no device')
+    const target = { conversation_id: groupId, type: 2 }
+    const message = { type: 2, targets: [groupId], content_type: 0, content: content() }
+    const sent = expectSuccess(await sender.socket.call('message.send', message))
+    const [msg_id] = (sent as RawAnswer & { readonly msg_ids: readonly number[] }).msg_ids
+    const reacting = others.slice(0, users)
+    const histogram = createHistogram()
+    this.#updates = 0
+    const startedAt = performance.now()
+    await Promise.all(
+      reacting.map(async ({ socket }, index) => {
+        if (!socket) throw new Error('no device')
+        const reaction = { ...target, msg_id, key: `key ${index % 5}`, on: true }
+        expectSuccess(await socket.call('message.reaction', reaction))
+        histogram.record(toMicroseconds(performance.now() - startedAt))
+      }),
+    )
+    const ms = performance.now() - startedAt
+    // The last event is on its way.
+    await sleep(500)
+    const events = this.#updates / this.#devices.length
+    return { users: reacting.length, ms, latency: latencies(histogram), events }
   }
 
   /**

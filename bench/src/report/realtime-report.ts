@@ -33,8 +33,8 @@ const milliseconds = (value: number) => `${value.toFixed(1)} ms`
 const kilobytes = (bytes: number) => `${(bytes / 1_000).toFixed(1)} KB`
 
 function linesOf(figures: RealtimeFigures): Line[] {
-  const { toAll, lag, idleLag, oneToOne, besideFanOut, storm, restart, list, behind, unchanged } =
-    figures
+  const { toAll, lag, idleLag, oneToOne, besideFanOut, reactions } = figures
+  const { storm, restart, list, behind, unchanged } = figures
   return [
     ...figures.fanOuts.map(fanOutLine),
     {
@@ -66,6 +66,10 @@ function linesOf(figures: RealtimeFigures): Line[] {
       value: `${milliseconds(besideFanOut.latency.p99Ms)} (p50 ${milliseconds(besideFanOut.latency.p50Ms)})`,
       target: '40 ms',
       isMet: besideFanOut.latency.p99Ms <= 40 && besideFanOut.errors === 0,
+    },
+    {
+      figure: `${reactions.users} users react to one message`,
+      value: `${(reactions.ms / 1_000).toFixed(1)} s (p50 ${(reactions.latency.p50Ms / 1_000).toFixed(1)} s), ${reactions.events.toFixed(1)} events at each device`,
     },
     {
       figure: 'idle memory of a connection',

@@ -190,6 +190,30 @@ it('a reply shows its original: live, from the server where it is older, edited 
   expect(last(failed)).toMatchObject({ key, failure: { name: 'reply_unavailable' } })
 })
 
+it('reactions and pins: the user sees them at once, the other one with the next event, and edits keep them', async () => {
+  const [a, b] = [await aUser(), await aUser()]
+  const [alice, bob] = [await a.connect(), await b.connect()]
+  const [toBob, toAlice] = [alice.direct(b.id), bob.direct(a.id)]
+  await toBob.send('Hello')
+  const received = await when(toAlice.messages, ({ messages }) => messages.length === 1)
+  const message = received.messages[0] as Message
+  await toAlice.react(message, '👍')
+  const own = { key: '👍', count: 1, userIds: [b.id], isOwn: true }
+  expect(last(toAlice.messages.getSnapshot())?.reactions).toEqual([own])
+  const seen = await when(toBob.messages, (list) => last(list)?.reactions.length === 1)
+  expect(last(seen)?.reactions).toEqual([{ ...own, isOwn: false }])
+  await toBob.pinMessage(last(seen) as Message)
+  await when(toAlice.messages, (list) => last(list)?.pinned?.by === a.id)
+  await toBob.edit(last(seen) as Message, 'Hello Bob')
+  const edited = await when(toAlice.messages, (list) => last(list)?.text === 'Hello Bob')
+  expect(last(edited)).toMatchObject({ reactions: [own], pinned: { by: a.id } })
+  await toAlice.react(message, '👍', { isOn: false })
+  expect(last(toAlice.messages.getSnapshot())?.reactions).toEqual([])
+  await when(toBob.messages, (list) => last(list)?.reactions.length === 0)
+  await toAlice.unpinMessage(message)
+  await when(toBob.messages, (list) => last(list)?.pinned === undefined)
+})
+
 it('a new client shows the newest messages, and loads older ones to the beginning', async () => {
   const [a, b] = [await aUser(), await aUser()]
   const sender = await a.connect()

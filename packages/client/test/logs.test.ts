@@ -12,7 +12,6 @@ import {
 } from '@hermod/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { aGroup, groupCall, types } from '../../server/test/support/groups/groups.js'
-import { FieldChanges } from '../../server/test/support/messaging/field-changes.js'
 import { operate, recall } from '../../server/test/support/messaging/message-operations.js'
 import {
   acknowledge,
@@ -23,6 +22,7 @@ import {
 } from '../../server/test/support/messaging/messaging.js'
 import { Random } from '../../server/test/support/random.js'
 import { conversationOf, logKeyOf } from '../src/model/log-key.js'
+import { ownKeys } from '../src/model/message-fields.js'
 import { LogDevice } from './support/log-device.js'
 
 const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
@@ -45,17 +45,12 @@ interface Sent {
 }
 
 let server: ServerProcess
-let fieldChanges: FieldChanges
 
 beforeAll(async () => {
   server = await startServer()
-  fieldChanges = new FieldChanges({ dataDir: server.dataDir, databaseUrl: undefined })
 })
 
-afterAll(async () => {
-  await fieldChanges?.[Symbol.asyncDispose]()
-  await server?.[Symbol.asyncDispose]()
-})
+afterAll(() => server?.[Symbol.asyncDispose]())
 
 /** Users, groups and what was sent, on which steps work. */
 class Work {
@@ -112,13 +107,19 @@ class Work {
     await Promise.resolve(chosen()).catch(() => undefined)
   }
 
-  /** Pins a message, or unpins it. */
-  async #changeFields({ user, peer, id: messageId }: Sent): Promise<void> {
-    const pinned = this.random.chance(0.7) ? { by: user.id, at: this.random.integer(1, 99) } : null
-    const change = { messageId, actorId: user.id, set: { pinned } }
-    const { appId } = server
-    if (this.groups.includes(peer)) await fieldChanges.group(appId, peer, change)
-    else await fieldChanges.direct(appId, [user.id, peer], change)
+  /** Pins a message, or unpins it; or a user reacts to it. */
+  async #changeFields({ user, peer, id: msg_id }: Sent): Promise<void> {
+    const { random } = this
+    const isGroup = this.groups.includes(peer)
+    const message = { conversation_id: peer, msg_id }
+    if (random.chance(0.3)) {
+      const path = random.chance(0.7) ? '/message/pin' : '/message/unpin'
+      await user.api.call('POST', path, { body: message })
+      return
+    }
+    const reaction = { type: isGroup ? 2 : 1, key: random.pick(['a', 'b']), on: random.chance(0.7) }
+    const body = { ...message, ...reaction }
+    await user.api.call('POST', '/message/reaction', { body })
   }
 
   async #note(user: User, peer: number, sent: Promise<number>): Promise<void> {
@@ -158,6 +159,11 @@ async function headsOf(api: Api): Promise<Json[]> {
   throw new Error('the list has no end')
 }
 
+/** What changes of a message after the send. */
+function stateText({ reactions = [], pinned = null, own = [] }: Json): string {
+  return JSON.stringify([reactions, pinned, [...own].sort()])
+}
+
 /** The differences between the store of a device and the server, as sentences. */
 async function differences(device: LogDevice, { api, id: me }: User): Promise<string[]> {
   const logs = await device.logs()
@@ -193,10 +199,12 @@ async function differences(device: LogDevice, { api, id: me }: User): Promise<st
     const kept = (await Promise.all(keys.map(({ key }) => device.messages(key))))
       .flat()
       .sort((a, b) => b.msgId - a.msgId)
-      .map(({ msgId, content, fields }) => `${msgId} ${content} ${JSON.stringify(fields)}`)
+      .map(({ msgId, content, fields = {} }) => {
+        const own = ownKeys({ fields })
+        return `${msgId} ${content} ${stateText({ ...fields, own })}`
+      })
     const expected = (await history(api, peer)).map(
-      ({ msg_id, content, pinned }) =>
-        `${msg_id} ${content} ${JSON.stringify(pinned && { pinned })}`,
+      ({ msg_id, content, ...state }) => `${msg_id} ${content} ${stateText(state)}`,
     )
     if (kept.join() !== expected.join())
       found.push(`history of ${peer}: ${kept.join()} instead of ${expected.join()}`)

@@ -117,6 +117,14 @@ export const contactRequestStatus = enumeration({
 
 // Messages
 
+/**
+ * reaction_mode of an application: users have several reactions to a message, or one, whose place a
+ * new one takes.
+ */
+export const reactionModes = ['distinct', 'one'] as const
+/** One of {@link reactionModes}. */
+export type ReactionMode = (typeof reactionModes)[number]
+
 /** Status of a message for the caller: stored, on a device of the receiver, or read (rule E6). */
 export const messageStatus = enumeration({
   stored: [0, 'UNREAD'],

@@ -363,6 +363,12 @@ export const errorCatalogue = {
     'reply target is not available',
     'The conversation has no such message, or the sender may not see it.',
   ),
+  reaction_or_pin_limit_reached: entry(
+    13013,
+    409,
+    'too many reactions or pinned messages',
+    'A message has at most 50 different reactions and 20 of one user, a conversation at most 50 pinned messages.',
+  ),
   edited_meanwhile: entry(
     13014,
     409,

@@ -42,11 +42,11 @@ describe('the rights in a group', () => {
     expect(elsewhere).toEqual([])
   })
 
-  it('are all in use, recalls by the operations on messages', () => {
+  it('are all in use, recalls and pins by the operations on messages', () => {
     const unused = Object.keys(groupRights).filter(
       (name) => !withRights.some(({ right }) => right === name),
     )
-    expect(unused).toEqual(['recall'])
+    expect(unused).toEqual(['pin', 'recall'])
   })
 
   it.each(withRights)('refuse callers of $id with errors that it lists', (operation) => {

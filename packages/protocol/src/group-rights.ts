@@ -78,6 +78,11 @@ export const groupRights = {
   moderate: right({ meaning: 'kick, ban, unban, block', from: 'admin', overLower: true }),
   unblock: right({ meaning: 'read the block list and take users off it', from: 'admin' }),
   announce: right({ meaning: 'publish and delete announcements', from: 'admin' }),
+  pin: right({
+    meaning: 'pin and unpin messages',
+    from: 'admin',
+    membersWith: 'member_modify',
+  }),
   share: right({ meaning: 'share files', from: 'member' }),
   files: right({
     meaning: 'rename and delete shared files',

@@ -7,6 +7,16 @@ const Reaction = resource('Reaction', 'A reaction to a message, with those who h
   latest: array(int64(), { description: 'at most 5 of them, the latest last' }),
 })
 
+/**
+ * The reactions of the caller to a message, in answers to one user. Events are equal for all readers
+ * and do not have it.
+ */
+export const ownReactions = optional(
+  array(text('a reaction'), {
+    description: "the caller's own reactions, in the order of their use; absent without any",
+  }),
+)
+
 const MessagePin = resource('MessagePin', 'The user who pinned a message, and the time.', {
   by: int64({ description: 'the user; 0 = an administrator' }),
   at: int64({ description: 'when, ms' }),

@@ -14,7 +14,14 @@ describe('the reference of the gateway', () => {
   })
 
   it('leaves out the kinds that are sent to no device', () => {
-    expect(internalEventKinds).toEqual(['message.read_all', 'message.expired', 'webhook.disabled'])
+    expect(internalEventKinds).toEqual([
+      'message.read_all',
+      'message.reaction',
+      'message.pinned',
+      'message.unpinned',
+      'message.expired',
+      'webhook.disabled',
+    ])
     for (const kind of internalEventKinds) expect(text).not.toContain(kind)
   })
 

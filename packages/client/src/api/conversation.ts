@@ -137,6 +137,22 @@ export interface Conversation extends ConversationRef {
     message: Message,
     options?: CallOptions,
   ): Promise<{ readonly read: readonly number[]; readonly unread: readonly number[] }>
+  /**
+   * Adds an own reaction to a message. Kept and repeated until the server has it; of the wanted states
+   * the last one counts. One that the server refuses ends without a word.
+   * @param key what is shown, such as an emoji, at most 64 bytes
+   * @param options.isOn false: removes it
+   */
+  react(
+    message: Message,
+    key: string,
+    options?: CallOptions & { readonly isOn?: boolean },
+  ): Promise<void>
+  /** Pins a message for all who read the conversation, as `react` reacts. */
+  pinMessage(message: Message, options?: CallOptions): Promise<void>
+  /** Unpins a message. */
+  unpinMessage(message: Message, options?: CallOptions): Promise<void>
+  /** Pins the conversation in the own list. */
   pin(options?: CallOptions): Promise<void>
   unpin(options?: CallOptions): Promise<void>
   /** Hides everything so far from this user, on all devices. */

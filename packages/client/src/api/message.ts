@@ -55,6 +55,16 @@ export interface Quote {
   readonly text?: string
 }
 
+/** A reaction to a message, with those who have it. */
+export interface Reaction {
+  /** As the first user wrote it, for example an emoji. */
+  readonly key: string
+  readonly count: number
+  /** The newest of the users, at most 5, the latest last. */
+  readonly userIds: readonly number[]
+  readonly isOwn: boolean
+}
+
 /** A message of a conversation, sent or not. */
 export interface Message extends MessageContent {
   /** The same for the whole life of the message, also before it has an ID. */
@@ -84,6 +94,13 @@ export interface Message extends MessageContent {
   readonly replyTo?: { readonly id: number; readonly seq: number }
   /** What is shown of that message, in lists of messages; absent: not read yet. */
   readonly quote?: Quote
+  /** In the order of their first use; own ones also before the server has them. */
+  readonly reactions: readonly Reaction[]
+  /**
+   * Who has pinned the message, 0 for an administrator, and when, milliseconds since 1970, 0 before
+   * the server has it; absent: it is not pinned.
+   */
+  readonly pinned?: { readonly by: number; readonly at: number }
   /** The state of an own message; `sent` for those of others. */
   readonly status: MessageStatus
   /** Why a failed message was not sent. */

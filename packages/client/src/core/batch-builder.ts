@@ -1,10 +1,9 @@
 import type { Batch } from '../model/batch.js'
-import { withFields } from '../model/message-fields.js'
+import { altered, type PartialAlteration } from '../model/message-fields.js'
 import type {
   CachedRead,
   LogKey,
   LogRecord,
-  MessageFields,
   MessageRecord,
   MetaRecord,
   UnsentRecord,
@@ -93,14 +92,16 @@ export class BatchBuilder {
     messages.set(key, record)
   }
 
-  /** Changes fields of a message, if it is stored. */
-  updateMessage(log: LogKey, seq: number, set: MessageFields): void {
+  /** Changes a part of a message, if it is stored. */
+  updateMessage(log: LogKey, seq: number, { set, ...rest }: PartialAlteration): void {
     const { removed, messages, updated } = this.#change()
     const key = messageKey(log, seq)
     const message = messages.get(key)
-    if (message) messages.set(key, withFields(message, set))
-    else if (!removed.has(key))
-      updated.set(key, { log, seq, set: { ...updated.get(key)?.set, ...set } })
+    if (message) messages.set(key, altered(message, { set, ...rest }))
+    else if (!removed.has(key)) {
+      const before = updated.get(key)
+      updated.set(key, { ...before, ...rest, log, seq, set: { ...before?.set, ...set } })
+    }
   }
 
   removeMessage(log: LogKey, seq: number): void {

@@ -1,6 +1,7 @@
 import type { StoredState, StoreFailure } from '../ports/store.js'
 import type { UploadAnswer } from '../ports/transport.js'
 import type { Failure } from '../errors.js'
+import type { Wish } from '../model/wishes.js'
 import type {
   LogKey,
   MessageContent,
@@ -91,6 +92,11 @@ export type Command =
     }
   /** Keeps a text that the user has begun to write; '' for none. Succeeds when it is in the store. */
   | { readonly type: 'draft'; readonly conversationId: number; readonly text: string }
+  /**
+   * A reaction, or the pin of a message. Succeeds when it is in the store; called until the server
+   * answers, also after a restart.
+   */
+  | { readonly type: 'wish'; readonly wish: Wish }
   /** Conversations on screen; replaces the former list of the caller. */
   | { readonly type: 'onScreen'; readonly caller: string; readonly logs: readonly LogKey[] }
   /** No view needs messages below a position: a client in memory drops them. */

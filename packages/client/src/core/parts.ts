@@ -15,6 +15,7 @@ import { Latest } from './sync/latest.js'
 import { MissingQuotes } from './sync/missing-quotes.js'
 import { Reads } from './sync/reads.js'
 import { Sync } from './sync/sync.js'
+import { Wishes } from './wishes.js'
 import { Unsent } from './unsent/unsent.js'
 
 /** Creates the parts behind Link and Calls, in the order in which they hear of inputs. */
@@ -54,6 +55,7 @@ export function createParts(context: CoreContext): readonly Part[] {
     new Presence(context),
     new Typing(context),
     new Drafts(context),
+    new Wishes(context),
     receipts,
   ]
 }

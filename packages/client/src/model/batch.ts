@@ -1,8 +1,8 @@
+import type { PartialAlteration } from './message-fields.js'
 import type {
   CachedRead,
   LogKey,
   LogRecord,
-  MessageFields,
   MessageRecord,
   MetaRecord,
   UnsentRecord,
@@ -28,12 +28,11 @@ export interface Batch {
   readonly removed: readonly { readonly log: LogKey; readonly seq: number }[]
   readonly logs: readonly LogRecord[]
   readonly messages: readonly MessageRecord[]
-  /** New values of fields of stored messages, null removes one; a message that is not stored is left out. */
-  readonly updated: readonly {
+  /** What has changed of stored messages; a message that is not stored is left out. */
+  readonly updated: readonly (PartialAlteration & {
     readonly log: LogKey
     readonly seq: number
-    readonly set: MessageFields
-  }[]
+  })[]
   readonly unsent: readonly UnsentRecord[]
   /** Transaction IDs of entries that are stored at the server, or were discarded. */
   readonly sent: readonly number[]

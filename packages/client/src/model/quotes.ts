@@ -24,15 +24,16 @@ export function quotesIn(
 }
 
 /** Returns the quote of a message that is present. */
-export function quoteOf({
-  msgId,
-  seq,
-  senderId,
+export function quoteOf({ msgId, seq, senderId, ...texts }: MessageRecord): QuoteRecord {
+  return { msgId, seq, state: 'present', senderId, ...quotedTexts(texts) }
+}
+
+/** Returns the members of a quote that an edit changes. */
+export function quotedTexts({
   contentType,
   content,
-}: MessageRecord): QuoteRecord {
+}: Pick<MessageRecord, 'contentType' | 'content'>): Pick<QuoteRecord, 'contentType' | 'excerpt'> {
   // A character has at most two units.
   const characters = [...content.slice(0, 2 * excerptCharacters)]
-  const excerpt = characters.slice(0, excerptCharacters).join('')
-  return { msgId, seq, state: 'present', senderId, contentType, excerpt }
+  return { contentType, excerpt: characters.slice(0, excerptCharacters).join('') }
 }

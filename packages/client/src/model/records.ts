@@ -87,9 +87,16 @@ export interface LogRecord {
   readonly pushMode?: number
 }
 
+/** What an edit of a message changes. */
+export type MessageTexts = Pick<
+  MessageRecord,
+  'contentType' | 'content' | 'attachment' | 'config' | 'ext' | 'editTimestamp'
+>
+
 /**
  * Members of a message of the wire beside those that a record names, such as `reactions`. They are
- * kept as the server gave them, whether this version knows them or not.
+ * kept as the server gave them, whether this version knows them or not. Own reactions are members
+ * too, see `ownField`.
  */
 export type MessageFields = Readonly<Record<string, unknown>>
 

@@ -1,5 +1,5 @@
 import type { Batch } from '../model/batch.js'
-import { withFields } from '../model/message-fields.js'
+import { altered } from '../model/message-fields.js'
 import type { LogKey, MessageRecord, MetaRecord } from '../model/records.js'
 import { storeFormat } from '../model/records.js'
 import type { Clock } from '../ports/clock.js'
@@ -257,9 +257,9 @@ async function write(
   for (const { log, seq } of batch.removed) messages.delete([log, seq])
   for (const record of batch.logs) logs.put(record)
   for (const record of batch.messages) messages.put(record)
-  for (const { log, seq, set } of batch.updated) {
+  for (const { log, seq, ...alteration } of batch.updated) {
     const record = await result<MessageRecord | undefined>(messages.get([log, seq]))
-    if (record) messages.put(withFields(record, set))
+    if (record) messages.put(altered(record, alteration))
   }
   for (const record of batch.unsent) unsent.put(record)
   for (const transactionId of batch.sent) unsent.delete(transactionId)

@@ -1,4 +1,4 @@
-import { withFields } from '../model/message-fields.js'
+import { altered } from '../model/message-fields.js'
 import type { LogKey, MessageRecord } from '../model/records.js'
 import { type MessageQuery, type Store, StoreError, type StoredState } from '../ports/store.js'
 import { applyToTables, emptyState, emptyTables, fillTables, storedState } from './tables.js'
@@ -34,9 +34,9 @@ export function memoryStore(stored: StoredState = emptyState): Store {
         if (log) log.set(message.seq, message)
         else messages.set(message.log, new Map([[message.seq, message]]))
       }
-      for (const { log, seq, set } of batch.updated) {
+      for (const { log, seq, ...alteration } of batch.updated) {
         const message = messages.get(log)?.get(seq)
-        if (message) messages.get(log)?.set(seq, withFields(message, set))
+        if (message) messages.get(log)?.set(seq, altered(message, alteration))
       }
     },
     deviceGuid: async (known = `memory ${Math.random()}`) => (deviceGuid ||= known),

@@ -70,14 +70,16 @@ const checks: Readonly<Record<string, (store: Store) => Promise<void>>> = {
     const first = { ...aMessage('d1.5', 1), fields: { a: 1, b: 2 } }
     await store.apply(aBatch(1, { messages: [first] }), generation)
     const set = { b: null, c: [3] }
+    const { contentType, attachment, config, ext } = first
+    const texts = { contentType, attachment, config, ext, content: 'new', editTimestamp: 9 }
     const batch = aBatch(2, {
       messages: [aMessage('d1.5', 2)],
-      updated: [1, 2, 3].map((seq) => ({ log: 'd1.5', seq, set })),
+      updated: [1, 2, 3].map((seq) => ({ log: 'd1.5', seq, set, texts })),
     })
     for (let times = 0; times < 2; times++) await store.apply(batch, generation)
     const expected = [
-      { ...aMessage('d1.5', 2), fields: { c: [3] } },
-      { ...aMessage('d1.5', 1), fields: { a: 1, c: [3] } },
+      { ...aMessage('d1.5', 2), ...texts, fields: { c: [3] } },
+      { ...aMessage('d1.5', 1), ...texts, fields: { a: 1, c: [3] } },
     ]
     equal(await whole(store, 'd1.5'), expected, 'messages()')
   },

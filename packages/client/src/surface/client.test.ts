@@ -446,6 +446,27 @@ it('conversation: its calls are operations of the contract', async () => {
   ])
 })
 
+it('react and pinMessage: are wishes about a stored message that is no broadcast', async () => {
+  const { session, client } = aClient()
+  const message = { id: 30, isBroadcast: false } as Message
+  const direct = client.direct(9)
+  const group = client.group(7).conversation
+  await direct.react(message, '👍')
+  await direct.react(message, '👍', { isOn: false })
+  await group.pinMessage(message)
+  await group.unpinMessage(message)
+  expect(session.commandsOf('wish').map(({ wish }) => wish)).toEqual([
+    { log: 'd1.9', msgId: 30, reaction: '👍', isOn: true },
+    { log: 'd1.9', msgId: 30, reaction: '👍', isOn: false },
+    { log: 'g7', msgId: 30, isOn: true },
+    { log: 'g7', msgId: 30, isOn: false },
+  ])
+  await expect(direct.react(message, '')).rejects.toThrow(/^key must be/)
+  await expect(direct.react({ ...message, id: 0 }, 'x')).rejects.toThrow(/^message must be/)
+  const broadcast = { ...message, isBroadcast: true }
+  await expect(direct.pinMessage(broadcast)).rejects.toThrow(/^message must be/)
+})
+
 it('contacts: the list by name, requests that wait, and calls', async () => {
   const { session, client } = aClient()
   const { contacts } = client

@@ -8,6 +8,8 @@ import type {
 } from '../api.js'
 import { ClientError, failureOf } from '../errors.js'
 import { draftKey } from '../model/draft-key.js'
+import { directKey, groupKey } from '../model/log-key.js'
+import type { Wish } from '../model/wishes.js'
 import type { Clock } from '../ports/clock.js'
 import type { ConversationParts } from '../views/conversation-parts.js'
 import type { Hub } from '../views/hub.js'
@@ -141,6 +143,16 @@ export function createConversation(
       const { read, unread } = data as { read: readonly number[]; unread: readonly number[] }
       return { read, unread }
     },
+    async react(message, key, { isOn = true, ...options } = {}) {
+      checkText('key', key)
+      await wish({ ...placeOf(message), reaction: key, isOn }, options)
+    },
+    async pinMessage(message, options) {
+      await wish({ ...placeOf(message), isOn: true }, options)
+    },
+    async unpinMessage(message, options) {
+      await wish({ ...placeOf(message), isOn: false }, options)
+    },
     async pin(options) {
       await call('user.conversation.pin', ofConversation, options)
     },
@@ -174,6 +186,16 @@ export function createConversation(
       },
       signalOf(options),
     )
+  }
+
+  async function wish(wish: Wish, options: CallOptions | undefined): Promise<void> {
+    await session.execute({ type: 'wish', wish }, signalOf(options))
+  }
+
+  function placeOf(message: Message): Pick<Wish, 'log' | 'msgId'> {
+    const msgId = storedId(message)
+    if (message.isBroadcast) refuse('message', 'no broadcast')
+    return { log: isGroup ? groupKey(id) : directKey(hub.me, id), msgId }
   }
 
   function newestId(): number {

@@ -1,9 +1,10 @@
 /** Compares the store of a device with what the model server answers its user. */
 
 import type { Json } from '@hermod/testkit'
+import { ownKeys } from '../../src/model/message-fields.js'
 import { quotesIn } from '../../src/model/quotes.js'
 import type { LogKey, LogRecord } from '../../src/model/records.js'
-import { headOf, quoteFor, visibleMessages } from './model/answers.js'
+import { headOf, quoteFor, reactionKey, visibleMessages } from './model/answers.js'
 import type { ModelServer } from './model/model-server.js'
 import { operations } from './model/operations.js'
 import { hasLog, kindOf, type LogName, type ModelLog, peerOf } from './model/state.js'
@@ -146,19 +147,20 @@ function differentMessages(
     before = to
   }
   const isCovered = (seq: number) => ranges.some(([from, to]) => seq >= from && seq <= to)
-  for (const [seq, { content, msg_id, sender_id, mark, reply_to }] of visible) {
+  for (const [seq, { content, msg_id, sender_id, mark, reply_to, reacted }] of visible) {
     const record = held.get(seq)
     if (!record) {
       if (isCovered(seq)) found.push(`${key}: message ${seq} is missing`)
     } else if (
       record.content !== content ||
       record.fields?.mark !== mark ||
+      ownKeys(record).includes(reactionKey) !== (reacted?.includes(userId) ?? false) ||
       record.msgId !== msg_id ||
       record.replyTo?.msgId !== reply_to?.msg_id ||
       record.senderId !== sender_id
     ) {
-      const own = `${record.content} ${record.fields?.mark}`
-      found.push(`${key}: message ${seq} is ${own} instead of ${content} ${mark}`)
+      const own = `${record.content} ${JSON.stringify(record.fields)}`
+      found.push(`${key}: message ${seq} is ${own} instead of ${content} ${mark} ${reacted}`)
     }
   }
   for (const [seq, { content }] of held) {

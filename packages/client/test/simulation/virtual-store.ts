@@ -1,6 +1,6 @@
 /** A store in memory whose commits, failures and crashes the schedule decides. */
 import type { Batch } from '../../src/model/batch.js'
-import { withFields } from '../../src/model/message-fields.js'
+import { altered } from '../../src/model/message-fields.js'
 import type {
   CachedRead,
   LogRecord,
@@ -52,9 +52,9 @@ export class VirtualStore {
     for (const { log, seq } of batch.removed) this.messages.get(log)?.delete(seq)
     for (const record of batch.logs) this.logs.set(record.key, record)
     for (const record of batch.messages) this.#messagesOf(record.log).set(record.seq, record)
-    for (const { log, seq, set } of batch.updated) {
+    for (const { log, seq, ...alteration } of batch.updated) {
       const message = this.messages.get(log)?.get(seq)
-      if (message) this.#messagesOf(log).set(seq, withFields(message, set))
+      if (message) this.#messagesOf(log).set(seq, altered(message, alteration))
     }
     for (const record of batch.unsent) this.unsent.set(record.transactionId, record)
     for (const id of batch.sent) this.unsent.delete(id)

@@ -6,7 +6,7 @@ import type { LiveState } from '../../src/core/live-state.js'
 import type { Part } from '../../src/core/part.js'
 import type { Batch } from '../../src/model/batch.js'
 import type { Failure } from '../../src/errors.js'
-import { withFields } from '../../src/model/message-fields.js'
+import { altered } from '../../src/model/message-fields.js'
 import type {
   CachedRead,
   LogRecord,
@@ -43,9 +43,9 @@ export class StoredTables {
     for (const { log, seq } of batch.removed) this.messages.delete(`${log} ${seq}`)
     for (const record of batch.logs) this.logs.set(record.key, record)
     for (const record of batch.messages) this.messages.set(`${record.log} ${record.seq}`, record)
-    for (const { log, seq, set } of batch.updated) {
+    for (const { log, seq, ...alteration } of batch.updated) {
       const message = this.messages.get(`${log} ${seq}`)
-      if (message) this.messages.set(`${log} ${seq}`, withFields(message, set))
+      if (message) this.messages.set(`${log} ${seq}`, altered(message, alteration))
     }
     for (const record of batch.unsent) this.unsent.set(record.transactionId, record)
     for (const transactionId of batch.sent) this.unsent.delete(transactionId)

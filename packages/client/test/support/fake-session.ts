@@ -7,7 +7,7 @@ import { ClientError, failureOf } from '../../src/errors.js'
 import { Listeners } from '../../src/lib/listeners.js'
 import { reporterOf } from '../../src/lib/reporter.js'
 import type { Batch } from '../../src/model/batch.js'
-import { withFields } from '../../src/model/message-fields.js'
+import { altered } from '../../src/model/message-fields.js'
 import type {
   CachedRead,
   LogKey,
@@ -142,9 +142,9 @@ export class FakeSession implements ClientSession {
     for (const { log, seq } of batch.removed) this.stored.delete(`${log} ${seq}`)
     for (const each of batch.logs) logs.set(each.key, each)
     for (const each of batch.messages) this.stored.set(`${each.log} ${each.seq}`, each)
-    for (const { log, seq, set } of batch.updated) {
+    for (const { log, seq, ...alteration } of batch.updated) {
       const message = this.stored.get(`${log} ${seq}`)
-      if (message) this.stored.set(`${log} ${seq}`, withFields(message, set))
+      if (message) this.stored.set(`${log} ${seq}`, altered(message, alteration))
     }
     for (const each of batch.unsent) unsent.set(each.transactionId, each)
     for (const id of batch.sent) unsent.delete(id)

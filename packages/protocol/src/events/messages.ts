@@ -64,6 +64,22 @@ const mark = payload({
   seq: int64({ description: 'The position. Marks only grow: the greatest one counts.' }),
 })
 
+const reacted = array(
+  object({
+    user_id: int64(),
+    key: text('The reaction.'),
+    on: boolean({ description: 'true: added; false: removed' }),
+  }),
+  { description: 'The reactions that users have added and removed.' },
+)
+
+/** A message of a conversation was pinned or unpinned by the actor. */
+const messagePin = payload({
+  conversation: eventConversation,
+  msg_id: int64({ description: 'The message ID.' }),
+  seq,
+})
+
 /** Events about messages. */
 export const messageEvents = {
   /** A message was sent. Its texts are those at the time of reading. */
@@ -152,21 +168,44 @@ export const messageEvents = {
       msg_id: int64({ description: 'The message ID.' }),
       seq,
       set: fieldChanges,
-      reacted: optional(
-        array(
-          object({
-            user_id: int64(),
-            key: text('The reaction.'),
-            on: boolean({ description: 'true: added; false: removed' }),
-          }),
-          { description: 'The reactions that users have added and removed.' },
-        ),
-      ),
+      reacted: optional(reacted),
     }),
     key: ofLog,
     audience: 'log',
     userChanges: {},
-    causedBy: [],
+    causedBy: ['message.reaction', 'message.pin', 'message.unpin'],
+  }),
+  /**
+   * Users have added and removed reactions. One event may have those of several users, which
+   * `user_ids` names; the actor is 0 then. Devices get `message.updated`.
+   */
+  'message.reaction': event({
+    payload: payload({
+      conversation: eventConversation,
+      msg_id: int64({ description: 'The message ID.' }),
+      seq,
+      reacted,
+    }),
+    key: ofLog,
+    audience: 'none',
+    userChanges: {},
+    causedBy: ['message.reaction'],
+  }),
+  /** The actor has pinned a message. Devices get `message.updated`. */
+  'message.pinned': event({
+    payload: messagePin,
+    key: ofLog,
+    audience: 'none',
+    userChanges: {},
+    causedBy: ['message.pin'],
+  }),
+  /** The actor has unpinned a message. Devices get `message.updated`. */
+  'message.unpinned': event({
+    payload: messagePin,
+    key: ofLog,
+    audience: 'none',
+    userChanges: {},
+    causedBy: ['message.unpin'],
   }),
   /** There is one for the devices of the reader, and one for each sender of the messages concerned. */
   'message.delivered': event({

@@ -13,10 +13,11 @@ import {
   MessagePage,
   PinnedConversations,
   UnreadEntry,
+  UserReaction,
 } from '../resources/messaging.js'
-import { FoundMessage } from '../resources/sync.js'
-import { array, boolean, int32, int64, intEnum, list, optional, Type } from '../schema.js'
-import { done, get, id, pageParameters, post, putOrPost } from './fields.js'
+import { FoundMessage, PinnedMessages } from '../resources/sync.js'
+import { array, boolean, int32, int64, intEnum, list, optional, string, Type } from '../schema.js'
+import { done, get, id, nextCursor, pageParameters, post, putOrPost } from './fields.js'
 
 const tag = 'Messages'
 
@@ -287,6 +288,148 @@ export const getMessage = operation({
   query: { conversation_id: conversationId, msg_id: id('message ID') },
   data: FoundMessage,
   errors: ['message_not_found', 'group_not_found', 'member_required'],
+})
+
+const reactionKey = string({
+  description:
+    'the reaction, such as an emoji; compared in Unicode form NFC and without U+FE0F, and shown as it was first written',
+  minLength: 1,
+  maxBytes: 64,
+  pattern: '^\\P{Cc}*$',
+  form: 'a text without control characters',
+  examples: ['👍'],
+})
+
+/**
+ * States the wanted state, so it is safe to repeat. Reactions to one message are stored together:
+ * the first at once, those that follow after 200 ms to 5 s, up to 100 together. A call that is not
+ * begun when its connection ends has no effect.
+ */
+export const reactToMessage = operation({
+  id: 'message.reaction',
+  methods: post,
+  path: '/message/reaction',
+  tag,
+  summary: 'Adds or removes a reaction to a message.',
+  description:
+    'on is the wanted state, so a call may be repeated. Who may read the message may remove their own reactions; adding one needs the right to send to the conversation now. Code 200 means that it is on disk: calls for a message that gets many reactions are answered together, after up to 5 seconds and more. A call that has not begun when its connection ends has no effect. A message has at most 50 different reactions and 20 of one user. Not for broadcasts, the system conversation and chatrooms (13009).',
+  callers: 'user',
+  scopes: ['messages:send'],
+  origin: 'extension',
+  waits: true,
+  body: {
+    conversation_id: conversationId,
+    type: intEnum(meaningsOf(targetType), { description: 'what conversation_id is' }),
+    msg_id: id('message ID'),
+    key: reactionKey,
+    on: boolean({ description: 'true: the caller wants to have the reaction; false: not' }),
+  },
+  data: done,
+  errors: [
+    'user_not_found',
+    'user_deleted',
+    'blocked_by_recipient',
+    'stranger_refused',
+    'group_not_found',
+    'member_required',
+    'member_banned',
+    'message_not_found',
+    'message_type_refused',
+    'reaction_or_pin_limit_reached',
+  ],
+})
+
+/** For everyone who may read the message. */
+export const listReactions = operation({
+  id: 'message.reactions',
+  methods: get,
+  path: '/message/reactions',
+  tag,
+  summary: 'Lists who has reacted to a message.',
+  description: 'Newest first, at most 200 a page.',
+  callers: 'user',
+  scopes: ['messages:read'],
+  origin: 'extension',
+  query: {
+    conversation_id: conversationId,
+    msg_id: id('message ID'),
+    key: optional(reactionKey),
+    ...pageParameters,
+  },
+  data: array(UserReaction),
+  extras: nextCursor,
+  errors: ['user_not_found', 'member_required', 'message_not_found'],
+})
+
+const pinErrors = [
+  'user_not_found',
+  'group_not_found',
+  'member_required',
+  'group_admin_required',
+  'message_not_found',
+  'message_type_refused',
+] as const
+
+/**
+ * In groups for owner and admins, with member_modify for all members. A pinned message keeps its
+ * place when it is pinned again. A pinned conversation is something else: see /user/conversation/pin.
+ */
+export const pinMessage = operation({
+  id: 'message.pin',
+  methods: post,
+  path: '/message/pin',
+  tag,
+  summary: 'Pins a message for all who read the conversation.',
+  description:
+    'Both parties of a direct conversation; in groups owner and admins, with member_modify all members. A conversation has at most 50 pinned messages. Not for broadcasts, the system conversation and chatrooms (13009).',
+  callers: 'party',
+  scopes: ['messages:send'],
+  origin: 'extension',
+  conversation: 'conversation_id',
+  body: { conversation_id: conversationId, msg_id: id('message ID') },
+  data: done,
+  errors: [
+    ...pinErrors,
+    'user_deleted',
+    'blocked_by_recipient',
+    'stranger_refused',
+    'member_banned',
+    'reaction_or_pin_limit_reached',
+  ],
+})
+
+/** Safe to repeat, also for messages that were never pinned. */
+export const unpinMessage = operation({
+  id: 'message.unpin',
+  methods: post,
+  path: '/message/unpin',
+  tag,
+  summary: 'Unpins a message.',
+  description: 'By those who may pin one. A message that is not pinned stays as it is.',
+  callers: 'party',
+  scopes: ['messages:send'],
+  origin: 'extension',
+  conversation: 'conversation_id',
+  body: { conversation_id: conversationId, msg_id: id('message ID') },
+  data: done,
+  errors: pinErrors,
+})
+
+/** By the rights of {@link readHistory}: messages that it does not show the caller are left out. */
+export const listPinnedMessages = operation({
+  id: 'message.pinned',
+  methods: get,
+  path: '/message/pinned',
+  tag,
+  summary: 'Lists the pinned messages of a conversation.',
+  description: 'The one pinned last first, always the whole list: at most 50.',
+  callers: 'party',
+  scopes: ['messages:read'],
+  origin: 'extension',
+  conversation: 'conversation_id',
+  query: { conversation_id: conversationId },
+  data: PinnedMessages,
+  errors: ['user_not_found', 'group_not_found', 'member_required'],
 })
 
 /**

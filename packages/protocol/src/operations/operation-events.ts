@@ -41,6 +41,8 @@ const reasons: Readonly<Record<string, string>> = {
   'message.get': read,
   'message.history': read,
   'message.receipts': read,
+  'message.reactions': read,
+  'message.pinned': read,
   'presence.subscribe': read,
   'user.conversation.pin_list': read,
   'push.certificate': read,

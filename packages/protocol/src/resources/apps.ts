@@ -1,4 +1,4 @@
-import { appStatus, meaningsOf, strangerChatDefault } from '../enums.js'
+import { appStatus, meaningsOf, reactionModes, strangerChatDefault } from '../enums.js'
 import { maxFileBytes } from '../limits/file-limits.js'
 import { location } from '../location.js'
 import { instant, resource } from '../resource.js'
@@ -97,6 +97,10 @@ export const appSettingFields = {
     minimum: 1,
     maximum: 500,
     description: 'to how many users clients forward a message at once',
+  }),
+  reaction_mode: stringEnum(reactionModes, {
+    description:
+      'reactions of a user to a message: distinct: several; one: a new one takes the place of the old',
   }),
   recall_enabled: boolean({ description: 'true: senders may recall their messages' }),
   recall_seconds: int32({ minimum: 1, description: 'how long a sender may recall a message' }),

@@ -1,6 +1,6 @@
 import { contentType, meaningsOf, messageStatus } from '../enums.js'
 import { replyTo } from '../events/messages.js'
-import { changeableFields } from '../message-fields.js'
+import { changeableFields, ownReactions } from '../message-fields.js'
 import { instant, resource } from '../resource.js'
 import { quotes } from './quotes.js'
 import { array, boolean, int32, int64, optional, type Static, stringEnum, text } from '../schema.js'
@@ -39,9 +39,17 @@ export const Message = resource('Message', 'A message as the caller sees it.', {
   to_xid: Xid,
   reply_to: optional(replyTo),
   ...changeableFields,
+  own: ownReactions,
 })
 /** A message from the caller's view: status depends on the caller (rule E6), unset texts are "". */
 export type Message = Static<typeof Message>
+
+/** A reaction of one user to a message. */
+export const UserReaction = resource('UserReaction', 'A reaction of a user to a message.', {
+  user_id: int64({ description: 'the user' }),
+  key: text('the reaction'),
+  time: instant('when it was stored'),
+})
 
 /** A page of history by descending msg_id (rule E8b). */
 export const MessagePage = resource('MessagePage', 'A page of history, newest message first.', {

@@ -1,5 +1,6 @@
 import { meaningsOf, userChangeKind } from '../enums.js'
 import { eventConversation, eventMessage, messageEvents } from '../events/messages.js'
+import { ownReactions } from '../message-fields.js'
 import { resource } from '../resource.js'
 import {
   array,
@@ -24,7 +25,7 @@ export type Log = Static<typeof Log>
 export const SyncMessage = resource(
   'SyncMessage',
   'A message, in the shape that events and sync share.',
-  eventMessage.properties,
+  { ...eventMessage.properties, own: ownReactions },
 )
 /** A message in the shape of events and sync. */
 export type SyncMessage = Static<typeof SyncMessage>
@@ -43,6 +44,12 @@ export const FoundMessage = resource('FoundMessage', 'A message, or the rest of 
 })
 /** A message or the tombstone of one. */
 export type FoundMessage = Static<typeof FoundMessage>
+
+/** Data of /message/pinned. */
+export const PinnedMessages = resource('PinnedMessages', 'The pinned messages of a conversation.', {
+  messages: array(SyncMessage, { description: 'the one pinned last first' }),
+  quotes,
+})
 
 const SkippedChange = resource(
   'SkippedChange',

@@ -21,7 +21,10 @@ import { integrityHandlers } from '../api/integrity/check.js'
 import { passwordHandlers } from '../api/login/passwords.js'
 import { tokenHandlers } from '../api/login/tokens.js'
 import { conversationHandlers } from '../api/messaging/conversations.js'
+import { MessageAnswers } from '../api/messaging/message-answers.js'
 import { pinHandlers } from '../api/messaging/pins.js'
+import { pinnedMessageHandlers } from '../api/messaging/pinned-messages.js'
+import { reactionHandlers } from '../api/messaging/reactions.js'
 import { recallHandlers } from '../api/messaging/recall.js'
 import { sendingHandlers } from '../api/messaging/sending.js'
 import { syncHandlers } from '../api/messaging/sync.js'
@@ -50,6 +53,7 @@ import type { Services } from './services.js'
 /** The handlers of all operations that are built. */
 export function createHandlers(services: Services): readonly Handler[] {
   const { apps } = services.apps
+  const messageAnswers = new MessageAnswers(services.messaging)
   return [
     ...webhookHandlers(services.webhooks),
     eventLogHandlers({ apps, ...services.eventLog }),
@@ -90,8 +94,10 @@ export function createHandlers(services: Services): readonly Handler[] {
     fileHandlers(services.files),
     sendingHandlers(services.messaging),
     recallHandlers(services.messaging),
-    conversationHandlers(services.messaging),
-    syncHandlers(services.messaging),
+    reactionHandlers(services.messaging),
+    pinnedMessageHandlers({ ...services.messaging, messageAnswers }),
+    conversationHandlers({ ...services.messaging, messageAnswers }),
+    syncHandlers({ ...services.messaging, messageAnswers }),
     appHandlers(services.apps),
     integrityHandlers(services.integrity),
     nodeHandlers(services.nodes),

@@ -6,10 +6,14 @@ import type { Stores } from './stores.js'
  * The stores that delete the rows of a user, or empty them (rule D5), in lock order: transactions
  * that change several of them lock in this order. Deliveries of pushes come before devices, and
  * devices before the rows added to them. A table with deleted rows that is missing does not compile
- * (db/personal-data.ts); those of user_changes are deleted later, with the texts of events.
+ * (db/personal-data.ts); those of user_changes are deleted later, with the texts of events, and those of
+ * message_reactions by a job that changes the messages.
  */
 export function personalStores(stores: Stores): readonly UserRows[] {
-  const storeOf: Record<Exclude<ErasedTable, 'user_changes'> | 'readers' | 'users', UserRows> = {
+  const storeOf: Record<
+    Exclude<ErasedTable, 'user_changes' | 'message_reactions'> | 'readers' | 'users',
+    UserRows
+  > = {
     contact_requests: stores.contactRequests,
     contacts: stores.contacts,
     push_deliveries: stores.pushDeliveries,

@@ -19,6 +19,8 @@ import { PeerKinds } from '../domain/messaging/conversations/peer-kinds.js'
 import { PinStore } from '../domain/messaging/conversations/pin-store.js'
 import { MessageStore } from '../domain/messaging/log/message-store.js'
 import { StoredMessages } from '../domain/messaging/log/stored-messages.js'
+import { PinnedMessageStore } from '../domain/messaging/log/pinned-message-store.js'
+import { ReactionStore } from '../domain/messaging/log/reaction-store.js'
 import { MuteGapStore } from '../domain/messaging/readers/mute-gap-store.js'
 import { ReaderStore } from '../domain/messaging/readers/reader-store.js'
 import { DeliveryStore } from '../domain/push/deliveries/delivery-store.js'
@@ -69,10 +71,12 @@ export function createStores({
     nodes: new NodeStore(database),
     outbox: new OutboxStore(database),
     peerKinds: new PeerKinds(database),
+    pinnedMessages: new PinnedMessageStore(),
     pins: new PinStore(database),
     pushBindings: new PushBindingStore(database),
     pushDeliveries: new DeliveryStore(database),
     pushPreferences: new PushPreferenceStore(),
+    reactions: new ReactionStore(database),
     readers: new ReaderStore(database),
     removals: new RemovalStore(database),
     sessions: new SessionStore(),

@@ -46,6 +46,8 @@ export interface Schema {
   recalled_messages: RecalledMessagesTable
   own_notifications: OwnNotificationsTable
   message_changes: MessageChangesTable
+  message_reactions: TableOf<typeof messageReactionsTable>
+  pinned_messages: TableOf<typeof pinnedMessagesTable>
   outbox: OutboxTable
   outbox_heads: OutboxHeadsTable
   outbox_positions: OutboxPositionsTable
@@ -604,6 +606,32 @@ export interface MessageChangesTable {
   msg_id: number
   /** 0 edited, 1 recalled */
   kind: number
+}
+
+/** The reactions of users; their sums are in `fields` of the message. */
+export const messageReactionsTable = {
+  app_id: text,
+  low_id: int64,
+  high_id: int64,
+  msg_id: bigint,
+  user_id: int64,
+  /** As the first user of the message wrote it. */
+  reaction: text,
+  /** The number of the change that added it. */
+  change: bigint,
+  reacted_at: bigint,
+}
+
+/** The pinned messages of conversations; `fields` of the message says the same. */
+export const pinnedMessagesTable = {
+  app_id: text,
+  low_id: int64,
+  high_id: int64,
+  msg_id: bigint,
+  /** 0 = an administrator */
+  pinned_by: int64,
+  /** Strictly grows with every pin of a conversation. */
+  pinned_at: bigint,
 }
 
 /** Events for consumers, in the order of the commits; see outbox/. */

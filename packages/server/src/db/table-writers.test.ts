@@ -36,6 +36,8 @@ const tableWriters: Readonly<Record<keyof Schema, string>> = {
   recalled_messages: 'domain/messaging/log/message',
   own_notifications: 'domain/messaging/log/message',
   message_changes: 'domain/messaging/log/change',
+  message_reactions: 'domain/messaging/log/reaction',
+  pinned_messages: 'domain/messaging/log/pinned-message',
   outbox: 'outbox/outbox',
   outbox_heads: 'outbox/outbox',
   outbox_positions: 'outbox/outbox',

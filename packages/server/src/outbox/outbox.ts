@@ -1,5 +1,5 @@
 import type { Int64 } from '@hermod/protocol'
-import type { ActorEventKind, Event, EventPayloads } from '@hermod/protocol/events'
+import type { ActorEventKind, Event, EventKind, EventPayloads } from '@hermod/protocol/events'
 import type { Database, Tx } from '../db/database.js'
 import type { LastStatement } from '../db/procedure.js'
 import type { Clock } from '../lib/clock.js'
@@ -86,7 +86,7 @@ export class Outbox {
    */
   async rewrite(
     appId: string,
-    kinds: readonly ActorEventKind[],
+    kinds: readonly EventKind[],
     change: (event: Event) => EventPayloads[ActorEventKind] | null,
     signal: AbortSignal,
   ): Promise<void> {

@@ -451,6 +451,9 @@ for (const backend of testBackends()) {
       await sql.run(
         `update messages set fields = '{"pinned":{"by":1,"at":1}}' where ${conversation}`,
       )
+      await sql.run(
+        `insert into pinned_messages select app_id, low_id, high_id, msg_id, 1, 1 from messages where ${conversation}`,
+      )
       const next = await sendText(bob.api, alice.id, 'next')
       const pageAfter = async (after: number) => {
         const page = await reader.joinedAfter(alice.id, bob.id, after)

@@ -115,6 +115,22 @@ for (const backend of testBackends()) {
       })
     })
 
+    it('takes reactions and pins along with their messages', async () => {
+      const target = { conversation_id: bob.id, msg_id: await sendText(alice.api, bob.id, 'text') }
+      const body = { ...target, type: 1, key: '👍', on: true }
+      await alice.api.succeed('POST', '/message/reaction', { body })
+      await alice.api.succeed('POST', '/message/pin', { body: target })
+      await expire()
+      const query = { conversation_id: bob.id }
+      const { data } = await alice.api.succeed('GET', '/message/pinned', { query })
+      expect(data.messages).toEqual([])
+      for (const table of ['message_reactions', 'pinned_messages'])
+        expect(
+          await server.sql.run(`select * from ${table} where msg_id = ${target.msg_id}`),
+        ).toEqual([])
+      expect(await integrityFaults(server)).toEqual([])
+    })
+
     it('takes messages from the list, the history and the unread counts, and the next one brings the conversation back', async () => {
       await sendText(alice.api, bob.id, 'one')
       const recalled = await sendText(alice.api, bob.id, 'two')

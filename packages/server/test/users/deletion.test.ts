@@ -39,9 +39,9 @@ const columns = tablesOfData.flatMap(([table, entries]) =>
 )
 /** The columns that name the user of a row that is deleted. */
 const owners = columns.filter(({ isOwner, left }) => isOwner && left === undefined)
-/** The tables whose rows are deleted at once; those of user_changes are deleted with the texts. */
+/** The tables whose rows are deleted at once; those of user_changes and message_reactions are deleted by jobs. */
 const erasedTables = [...new Set(owners.map(({ table }) => table))].filter(
-  (table) => table !== 'user_changes',
+  (table) => table !== 'user_changes' && table !== 'message_reactions',
 )
 
 describe.each(anyBackend())('deletion of a user on $name', (backend) => {
@@ -152,7 +152,9 @@ describe.each(anyBackend())('deletion of a user on $name', (backend) => {
     await post(carol.api, '/roster/apply', { user_id: id, alias: marker, reason: marker })
     await post(carol.api, '/user/authmode', { value: 1 })
     await post(own, '/roster/apply', { user_id: carol.id, alias: marker, reason: marker })
-    await sendText(own, bob.id, `${marker} was here`, { transaction_id: id })
+    const sent = await sendText(own, bob.id, `${marker} was here`, { transaction_id: id })
+    const reaction = { conversation_id: bob.id, type: 1, msg_id: sent, key: marker, on: true }
+    await post(own, '/message/reaction', reaction)
     await sendText(bob.api, id, `dear ${marker}`)
     await broadcast(api.admin(), 'hello')
     await acknowledge(own, { peer: 0 })

@@ -14,7 +14,7 @@ import {
   set,
 } from './log-fold.js'
 import type { Logs } from './logs.js'
-import { changeOf, countOf, idsOf, type Members, membersOf, textOf } from './wire.js'
+import { countOf, eventChangeOf, idsOf, type Members, membersOf, textOf } from './wire.js'
 
 /** The outcome of an event: applied, or something has to be requested. */
 export type EventResult =
@@ -60,7 +60,7 @@ function applyChange(logs: Logs, frame: Required<ServerEvent>): EventResult {
   const result = logs.fold(
     key,
     (fold, reader) => {
-      const result = foldChange(fold, changeOf(key, frame), reader)
+      const result = foldChange(fold, eventChangeOf(key, frame), reader)
       // The flag is stored, so that the gap is filled after a restart too.
       if (result === 'gap' && wasKnown) needHead(fold)
       return result

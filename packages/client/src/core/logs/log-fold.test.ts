@@ -12,9 +12,11 @@ import {
   stored,
   two,
 } from '../../../test/support/log-fixtures.js'
-import type { LogRecord } from '../../model/records.js'
+import { ownKeys } from '../../model/message-fields.js'
+import type { LogRecord, MessageRecord } from '../../model/records.js'
 import { foldHead } from './fold-answers.js'
 import { beginFold, foldChange, foldDeletion, foldPosition, foldRead } from './log-fold.js'
+import { eventChangeOf } from './wire.js'
 
 describe('changes of a log', () => {
   it('apply in the order of their numbers, once', () => {
@@ -93,6 +95,28 @@ describe('changes of a log', () => {
     foldChange(fold, updated(5, 2, { a: 1 }), reader)
     foldChange(fold, { change: 6, kind: 'edited', message: edited }, reader)
     expect(fold.messages.get(2)).toBe(edited)
+  })
+
+  it('keep the own reactions of a message in fields of their own, whatever an edit says', () => {
+    const fold = beginFold(two)
+    const reacted = [
+      { userId: me, key: 'a', isOn: true },
+      { userId: peer, key: 'b', isOn: true },
+    ]
+    foldChange(fold, { ...updated(3, 2, { reactions: [1] }), reacted }, reader)
+    expect(fold.messages.get(2)).toEqual({ set: { reactions: [1], 'own a': true } })
+    const edit = { msg_id: 102, seq: 2, sender_id: peer, content: 'new', edit_timestamp: 9 }
+    const event = { event: 'message.replaced', change: 4, data: edit }
+    foldChange(fold, eventChangeOf(two.key, event), reader)
+    expect(ownKeys(fold.record.last as MessageRecord)).toEqual(['a'])
+    expect(fold.record.last).toMatchObject({ content: 'new', editTimestamp: 9 })
+    const off = [{ userId: me, key: 'a', isOn: false }]
+    foldChange(fold, { ...updated(5, 2, {}), reacted: off }, reader)
+    expect(fold.messages.get(2)).toMatchObject({
+      set: { 'own a': null },
+      texts: { content: 'new' },
+    })
+    expect(ownKeys(fold.record.last as MessageRecord)).toEqual([])
   })
 
   it('are skipped by one entry of several numbers, which the client may have in part', () => {

@@ -4,14 +4,15 @@
  */
 import { conversationOf, kindOf } from '../../model/log-key.js'
 import { addRange, covers, removePosition } from '../ranges.js'
-import { type Alteration, combined, isWhole, withFields } from '../../model/message-fields.js'
-import type {
-  LogKey,
-  LogRecord,
-  MessageFields,
-  MessageRecord,
-  SeqRange,
-} from '../../model/records.js'
+import {
+  type Alteration,
+  altered,
+  combined,
+  isWhole,
+  ownField,
+  textsOf,
+} from '../../model/message-fields.js'
+import type { LogKey, LogRecord, MessageRecord, SeqRange } from '../../model/records.js'
 import type { FoldedChange } from './wire.js'
 
 /** A log with what has been done to it since the fold began. */
@@ -28,6 +29,8 @@ export interface Fold {
   hiddenMsgId: number
   /** Alterations of messages, stored or not: a page of history may be older. */
   readonly altered: Map<number, Alteration>
+  /** Messages, stored or not, after their edits. */
+  readonly edited: MessageRecord[]
   /** IDs of messages that were recalled. */
   readonly recalled: number[]
   /** When the head is requested that this fold needs; `spread`: all members of the group need it at once. */
@@ -88,6 +91,7 @@ export function beginFold(record: LogRecord): Fold {
     isEmptied: false,
     hiddenMsgId: 0,
     altered: new Map(),
+    edited: [],
     recalled: [],
     wait: 'none',
     answeredMsgId: 0,
@@ -152,7 +156,7 @@ export function foldChange(fold: Fold, change: FoldedChange, reader: FoldReader)
       edit(fold, change.message)
       break
     case 'updated':
-      update(fold, change.seq, change.set)
+      update(fold, change, reader.me)
       break
     case 'recalled':
       fold.recalled.push(change.msgId)
@@ -343,17 +347,28 @@ function edit(fold: Fold, message: MessageRecord): void {
   const { seq, msgId } = message
   const { ranges, hiddenMsgId, last } = fold.record
   fold.altered.set(seq, message)
+  fold.edited.push(message)
   if (!covers(ranges, seq, seq) || msgId <= hiddenMsgId) return
   fold.messages.set(seq, message)
   if (last?.seq === seq) set(fold, { last: message })
 }
 
-/** Changes fields of a message, stored or not. */
-function update(fold: Fold, seq: number, changes: MessageFields): void {
+/** Changes a part of a message, stored or not. */
+function update(
+  fold: Fold,
+  { seq, set: changes, edited, reacted = [] }: Extract<FoldedChange, { readonly kind: 'updated' }>,
+  me: number,
+): void {
   const { ranges, last } = fold.record
+  const own = reacted.filter(({ userId }) => userId === me)
+  const alteration = {
+    set: Object.assign({ ...changes }, ...own.map(({ key, isOn }) => ownField(key, isOn))),
+    ...(edited && { texts: textsOf(edited) }),
+  }
+  if (edited) fold.edited.push(edited)
   for (const table of covers(ranges, seq, seq) ? [fold.altered, fold.messages] : [fold.altered])
-    table.set(seq, combined(table.get(seq), { set: changes }))
-  if (last?.seq === seq) set(fold, { last: withFields(last, changes) })
+    table.set(seq, combined(table.get(seq), alteration))
+  if (last?.seq === seq) set(fold, { last: altered(last, alteration) })
 }
 
 /** Puts a message that is one of the newest. */

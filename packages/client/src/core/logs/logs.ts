@@ -195,7 +195,7 @@ export class Logs implements Part {
     for (const [seq, message] of messages) {
       if (!message) batch.removeMessage(key, seq)
       else if (isWhole(message)) batch.putMessage(message)
-      else batch.updateMessage(key, seq, message.set)
+      else batch.updateMessage(key, seq, message)
     }
     this.#put(record)
   }
@@ -205,7 +205,16 @@ export class Logs implements Part {
     this.#context.batch.putLog(record)
   }
 
-  #notify({ record, isEmptied, hiddenMsgId, messages, altered, recalled, ...fold }: Fold): void {
+  #notify({
+    record,
+    isEmptied,
+    hiddenMsgId,
+    messages,
+    altered,
+    edited,
+    recalled,
+    ...fold
+  }: Fold): void {
     const { unsent, receipts } = this.#listeners
     const { me } = this.#context
     const { key } = record
@@ -218,8 +227,7 @@ export class Logs implements Part {
     let received = 0
     for (const message of messages.values())
       if (isWhole(message) && message.senderId !== me) received = Math.max(received, message.seq)
-    // Edits of messages that are not held are in the second list only.
-    for (const message of new Set([...messages.values(), ...altered.values()]))
+    for (const message of new Set([...messages.values(), ...edited]))
       if (isWhole(message)) unsent.stored(message)
     for (const msgId of recalled) unsent.gone(key, msgId)
     if (hiddenMsgId > 0) unsent.hidden(key, hiddenMsgId)

@@ -1,5 +1,5 @@
 import { type Alteration, isWhole } from '../../model/message-fields.js'
-import { logOfQuotes, quoteOf, quotesKey } from '../../model/quotes.js'
+import { logOfQuotes, quotedTexts, quoteOf, quotesKey } from '../../model/quotes.js'
 import type { CachedRead, LogKey, QuoteRecord } from '../../model/records.js'
 import type { CoreContext } from '../core-context.js'
 import type { Fold } from './log-fold.js'
@@ -86,7 +86,9 @@ function mapOf(quotes: readonly QuoteRecord[]): ReadonlyMap<number, QuoteRecord>
 /** Returns a quote after an alteration of the original; the same object when nothing has changed. */
 function after(quote: QuoteRecord, alteration: Alteration | undefined): QuoteRecord {
   if (isWhole(alteration)) return quoteOf(alteration)
-  if (alteration !== null || quote.state !== 'present') return quote
+  if (alteration === undefined || quote.state !== 'present') return quote
   const { msgId, seq, senderId } = quote
-  return { msgId, seq, state: 'recalled', ...(senderId !== undefined && { senderId }) }
+  if (!alteration) return { msgId, seq, state: 'recalled', ...(senderId && { senderId }) }
+  const { texts } = alteration
+  return texts ? { ...quote, ...quotedTexts(texts) } : quote
 }

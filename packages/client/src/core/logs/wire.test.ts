@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import {
   changeOf,
   changesPageOf,
+  eventChangeOf,
   headOf,
   historyPageOf,
   messageOf,
@@ -124,6 +125,15 @@ describe('changes of the wire', () => {
     expect(kindOf('message.updated', { seq: 3, msg_id: 70, set: {} })).toBe('updated')
     expect(kindOf('message.reacted', message)).toBe('unknown')
     expect(kindOf('toString', message)).toBe('unknown')
+  })
+
+  it('of an event leave the own reactions of a message as they are, those of an answer have them', () => {
+    const frame = { event: 'message.replaced', change: 4, data: { ...message, own: ['a', 1] } }
+    expect(changeOf('d1.5', frame)).toMatchObject({ message: { fields: { 'own a': true } } })
+    const { own: _, ...data } = frame.data
+    const read = eventChangeOf('d1.5', { ...frame, data })
+    expect(read).toMatchObject({ kind: 'updated', change: 4, seq: 3, set: {} })
+    expect(eventChangeOf('d1.5', { ...frame, event: 'message.stored' }).kind).toBe('stored')
   })
 
   it('without what belongs to them are unknown', () => {

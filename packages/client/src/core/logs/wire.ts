@@ -3,7 +3,7 @@
  * a value of another shape becomes undefined, and a member of another type gets its empty value.
  */
 import { logKeyOf } from '../../model/log-key.js'
-import { withFields } from '../../model/message-fields.js'
+import { ownField, withFields } from '../../model/message-fields.js'
 import type {
   LogKey,
   LogRecord,
@@ -17,6 +17,13 @@ import { quoteStates } from '../../model/words.js'
 /** An object of the wire, whose members are not checked. */
 export type Members = Readonly<Record<string, unknown>>
 
+/** A reaction that a user has added or removed. */
+export interface UserReaction {
+  readonly userId: number
+  readonly key: string
+  readonly isOn: boolean
+}
+
 /** A change of a log. A skipped one has a position when its message is gone. */
 export type FoldedChange = { readonly change: number } & (
   | { readonly kind: 'stored' | 'edited'; readonly message: MessageRecord }
@@ -26,7 +33,16 @@ export type FoldedChange = { readonly change: number } & (
       readonly msgId: number
       readonly senderId: number
     }
-  | { readonly kind: 'updated'; readonly seq: number; readonly set: MessageFields }
+  | {
+      readonly kind: 'updated'
+      readonly seq: number
+      readonly set: MessageFields
+      /** Of an edit, whose event does not have what belongs to the reader alone; absent: the same. */
+      /** The message after an edit, as all readers see it. */
+      readonly edited?: MessageRecord
+      /** The reactions that users have added and removed; absent: none. */
+      readonly reacted?: readonly UserReaction[]
+    }
   | {
       readonly kind: 'skipped'
       readonly seq?: number
@@ -150,6 +166,7 @@ export function messageOf(log: LogKey, value: unknown): MessageRecord | undefine
     edit_timestamp,
     transaction_id,
     reply_to,
+    own,
     // Of events.
     conversation,
     actor_id,
@@ -178,7 +195,7 @@ export function messageOf(log: LogKey, value: unknown): MessageRecord | undefine
       ...(transactionId && { transactionId }),
       ...(replyTo && { replyTo }),
     },
-    fields,
+    { ...fields, ...Object.assign({}, ...textsOf(own).map((key) => ownField(key, true))) },
   )
 }
 
@@ -208,6 +225,20 @@ export function quotesOf(value: unknown): readonly QuoteRecord[] {
   })
 }
 
+/** Returns the texts in a list. */
+function textsOf(value: unknown): readonly string[] {
+  return listOf(value).filter((each): each is string => typeof each === 'string')
+}
+
+/** Returns the reactions that users have added and removed, of an event. */
+export function reactedOf(value: unknown): readonly UserReaction[] {
+  return listOf(value).flatMap((each) => {
+    const { user_id, key, on } = membersOf(each)
+    const userId = countOf(user_id)
+    return userId === undefined ? [] : [{ userId, key: textOf(key), isOn: on === true }]
+  })
+}
+
 function messagesOf(log: LogKey, value: unknown): readonly MessageRecord[] {
   return listOf(value).flatMap((each) => messageOf(log, each) ?? [])
 }
@@ -234,12 +265,23 @@ export function changeOf(
     if (seq && msgId) return { change, kind, seq, msgId, senderId: senderId ?? 0 }
   }
   if (kind === 'updated' && seq && typeof members.set === 'object')
-    return { change, kind, seq, set: membersOf(members.set) }
+    return { change, kind, seq, set: membersOf(members.set), reacted: reactedOf(members.reacted) }
   if (kind === 'stored' || kind === 'edited') {
     const message = messageOf(log, members)
     if (message) return { change, kind, message }
   }
   return { change, kind: 'unknown' }
+}
+
+/**
+ * Reads the change of an event, which is the same for all readers: an edit leaves what belongs to the
+ * reader as it is.
+ */
+export function eventChangeOf(log: LogKey, frame: Parameters<typeof changeOf>[1]): FoldedChange {
+  const read = changeOf(log, frame)
+  if (read.kind !== 'edited') return read
+  const { change, message: edited } = read
+  return { change, kind: 'updated', seq: edited.seq, set: edited.fields ?? {}, edited }
 }
 
 function foldedChangesOf(log: LogKey, value: unknown): readonly FoldedChange[] {

@@ -1,6 +1,7 @@
 import type { Message } from '../../api.js'
 import type { LiveState } from '../../core/live-state.js'
 import type { LogKey, MessageRecord, UnsentRecord } from '../../model/records.js'
+import type { Wish } from '../../model/wishes.js'
 import { isSameList } from '../hub.js'
 import { alterationOf, statusOf, storedMessage, unsentMessage } from './message.js'
 import type { LogWindow } from './message-window.js'
@@ -47,12 +48,14 @@ export function composeMessages(
     uploads,
     alterations,
     quotes,
+    wishes,
     keyOfUnsent,
     former,
   }: Pick<LiveState, 'uploads'> & {
     readonly me: number
     readonly alterations: readonly UnsentRecord[]
     readonly quotes: Pick<ShownQuotes, 'find'>
+    readonly wishes: readonly Wish[]
     /** The log to which unsent messages go. */
     readonly keyOfUnsent: LogKey
     readonly former: Composed
@@ -75,8 +78,9 @@ export function composeMessages(
     const alteration = alterationOf(alterations, record)
     const { replyTo } = record
     const quote = replyTo && quotes.find({ ...record, replyTo })
-    add(`${record.log}/${record.seq}`, [record, status, alteration, quote, me], () =>
-      storedMessage(record, log, { me, status, alteration, quote }),
+    const own = wishes.filter(({ log, msgId }) => log === record.log && msgId === record.msgId)
+    add(`${record.log}/${record.seq}`, [record, status, alteration, quote, me, ...own], () =>
+      storedMessage(record, log, { me, status, alteration, quote, wishes: own }),
     )
   }
   for (const entry of unsent) {

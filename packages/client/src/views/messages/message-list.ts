@@ -1,5 +1,6 @@
 import type { MessageList, View } from '../../api.js'
 import type { ConversationKind, ConversationParts } from '../conversation-parts.js'
+import { wishesKey, wishesOf } from '../../model/wishes.js'
 import { type Hub, isSameList, shareList, shareObject } from '../hub.js'
 import type { Interests } from '../interests.js'
 import { createView } from '../view.js'
@@ -48,11 +49,11 @@ export function createMessageList(
     const records = loader.windows.map(({ record }) => record)
     const { changes, pending, failure, isUnknown } = loader
     const alterations = parts.alterations(id, kind)
-    const quotes = keys().map((key) => hub.session.state.cached.get(quotesKey(key)))
+    const { cached } = hub.session.state
+    const quotes = keys().map((key) => cached.get(quotesKey(key)))
     return [
       ...[changes, unsent, alterations, uploads, hub.me, pending, failure, isUnknown],
-      ...records,
-      ...quotes,
+      ...[...records, cached.get(wishesKey), ...quotes],
     ]
   }
 
@@ -63,14 +64,15 @@ export function createMessageList(
       if (former && isSameList(lastInputs, next)) return former
       lastInputs = next
       const { me } = hub
-      const { uploads } = hub.session.state.live
+      const { live, cached } = hub.session.state
       const { rows, hasOlder, hasNewer, isLoading, failure } = loader
       const unsent = hasNewer ? [] : parts.unsent(id, kind)
       const alterations = parts.alterations(id, kind)
+      const wishes = wishesOf(cached.get(wishesKey))
       const quotes = quotesOf(loader.windows)
       const [keyOfUnsent = ''] = keys()
       composed = composeMessages(rows, unsent, {
-        ...{ me, uploads, alterations, quotes, keyOfUnsent },
+        ...{ me, uploads: live.uploads, alterations, wishes, quotes, keyOfUnsent },
         former: composed,
       })
       const isSameMissing = namesOf(missing) === namesOf(quotes.missing)

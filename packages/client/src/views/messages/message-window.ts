@@ -1,6 +1,6 @@
 import type { Batch } from '../../model/batch.js'
 import type { HistoryResult } from '../../core/inputs.js'
-import { withFields } from '../../model/message-fields.js'
+import { altered } from '../../model/message-fields.js'
 import type { LogKey, LogRecord, MessageRecord, SeqRange } from '../../model/records.js'
 import type { Session } from '../../sessions/session.js'
 import { shareObject } from '../hub.js'
@@ -260,10 +260,10 @@ export class LogWindow {
       this.#put(message)
       isChanged = true
     }
-    for (const { log, seq, set } of updated) {
+    for (const { log, seq, ...alteration } of updated) {
       const row = log === key ? rows.get(seq) : undefined
       if (!row) continue
-      rows.set(seq, withFields(row, set))
+      rows.set(seq, altered(row, alteration))
       isChanged = true
     }
     return isChanged

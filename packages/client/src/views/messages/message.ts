@@ -7,7 +7,9 @@ import type {
   ReplyTo,
   UnsentRecord,
 } from '../../model/records.js'
+import type { Wish } from '../../model/wishes.js'
 import { fromWire } from '../../wire/from-wire.js'
+import { messageState } from './message-state.js'
 
 /** The key of an own message, from the moment it is written to the end of its life. */
 export function keyOfTransaction(transactionId: number): string {
@@ -44,7 +46,7 @@ export function alterationOf(
 export function storedMessage(
   record: MessageRecord,
   log: Pick<LogRecord, 'kind' | 'conversationId'>,
-  { me, status, alteration, quote }: StoredMessageState,
+  { me, status, alteration, quote, wishes = [] }: StoredMessageState,
 ): Message {
   const isOwn = record.senderId === me
   return {
@@ -61,6 +63,7 @@ export function storedMessage(
     isEdited: record.editTimestamp !== 0,
     editedAt: record.editTimestamp,
     ...replyOf(record, quote),
+    ...messageState(record, wishes, me),
     status,
     ...alteredBy(alteration, record.editTimestamp),
   }
@@ -103,6 +106,8 @@ export interface StoredMessageState {
   readonly alteration?: UnsentRecord | undefined
   /** What is known of the original of a reply. */
   readonly quote?: QuoteRecord | undefined
+  /** What the own user wants of it, and the server may not have yet. */
+  readonly wishes?: readonly Wish[]
 }
 
 /** Returns how far a stored message has come. */
@@ -145,6 +150,7 @@ export function unsentMessage(
     isEdited: false,
     editedAt: 0,
     ...replyOf(entry, quote),
+    reactions: [],
     status: state === 'failed' || state === 'unknown' || state === 'sent' ? state : 'sending',
     ...(state === 'failed' && entry.failure && { failure: entry.failure as Failure }),
     ...(file && { file: file.blob, upload: upload ?? { sent, total } }),

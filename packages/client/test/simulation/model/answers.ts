@@ -33,12 +33,16 @@ export interface AnswerLimits {
   readonly maxUserChanges: number
 }
 
-/** A message as a reader gets it. */
-export function messageFor(log: ModelLog, message: ModelMessage, userId: number): Json {
+/** The key of all reactions of the model. */
+export const reactionKey = 'x'
+
+/** A message as an event has it. */
+export function eventMessageFor(log: ModelLog, message: ModelMessage, userId: number): Json {
   const transaction = log.transactions[message.seq - 1] ?? 0
+  const { reacted: _, ...shared } = message
   return {
     conversation: log.name,
-    ...message,
+    ...shared,
     ...(message.sender_id === userId && transaction > 0 && { transaction_id: `${transaction}` }),
   }
 }
@@ -68,6 +72,14 @@ function quotesOf(
   return messages.flatMap(({ reply_to }) =>
     reply_to && !held.has(reply_to.msg_id) ? [quoteFor(database, log, reply_to, userId)] : [],
   )
+}
+
+/** A message as an answer to its reader has it. */
+export function messageFor(log: ModelLog, message: ModelMessage, userId: number): Json {
+  return {
+    ...eventMessageFor(log, message, userId),
+    ...(message.reacted?.includes(userId) && { own: [reactionKey] }),
+  }
 }
 
 /** A number as a reader lists it later; the texts are those of now. */

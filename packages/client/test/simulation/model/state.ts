@@ -22,6 +22,8 @@ export interface ModelMessage {
   readonly reply_to?: { readonly msg_id: number; readonly seq: number }
   /** A field that the client does not know. */
   readonly mark?: string
+  /** Users with a reaction. */
+  readonly reacted?: readonly number[]
 }
 
 /** A number of a log: what happened to which position. */

@@ -3,7 +3,7 @@
  * the events of it.
  */
 import type { Json } from '@hermod/testkit'
-import { messageFor, recallOf } from './answers.js'
+import { eventMessageFor, reactionKey, recallOf } from './answers.js'
 import {
   broadcastLowId,
   broadcasts,
@@ -154,7 +154,7 @@ export function store(
     const stream = pair && database.logs.get(keyOf(pair))
     if (stream) readUpTo(stream, senderId, stream.messages.length)
   }
-  const dataFor = (userId: number) => messageFor(log, message, userId)
+  const dataFor = (userId: number) => eventMessageFor(log, message, userId)
   const event = changeEvent(database, log, 'message.stored', { seq, dataFor })
   return { write: { row: rowOf(log), events: [event] }, msgId: message.msg_id }
 }
@@ -182,7 +182,7 @@ export function edit(
   log.edits.push({ msgId: before.msg_id, content })
   log.changes.push({ kind: 'edited', seq, actorId, timestamp: now })
   const dataFor = (userId: number) => ({
-    ...messageFor(log, message, userId),
+    ...eventMessageFor(log, message, userId),
     actor_id: actorId,
     user_ids: [],
   })
@@ -192,7 +192,7 @@ export function edit(
   }
 }
 
-/** Sets a field of a message that is no text; null removes it. */
+/** Sets a field of a message that is no text, with a reaction of the user; null removes both. */
 export function setMark(
   database: Database,
   name: LogName,
@@ -202,11 +202,15 @@ export function setMark(
   const before = log.messages[seq - 1]
   if (!before) return undefined
   const { mark: _, ...others } = before
-  log.messages[seq - 1] = mark === null ? others : { ...others, mark }
+  // Who sets the mark reacts, who removes it does not any more.
+  const rest = (before.reacted ?? []).filter((userId) => userId !== actorId)
+  const reacted = mark === null ? rest : [...rest, actorId]
+  log.messages[seq - 1] = { ...others, reacted, ...(mark !== null && { mark }) }
   log.changes.push({ kind: 'updated', seq, actorId, timestamp: now })
   const dataFor = () => ({
     ...{ actor_id: actorId, user_ids: [], conversation: log.name, msg_id: before.msg_id, seq },
     set: { mark },
+    reacted: [{ user_id: actorId, key: reactionKey, on: mark !== null }],
   })
   return {
     row: rowOf(log),

@@ -17,23 +17,22 @@ import { fieldsOf } from '../../domain/messaging/model/message-fields.js'
 import type { HistoryMessage } from '../../domain/messaging/model/message-model.js'
 import type { ConversationListService } from '../../domain/messaging/reading/conversation-list-service.js'
 import type { HistoryService } from '../../domain/messaging/reading/history-service.js'
-import type { QuoteService } from '../../domain/messaging/reading/quote-service.js'
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import { chargeRowsTo } from '../../pipeline/call-cost.js'
-import { quoteReaderOf, quotesOf } from './quotes.js'
+import type { MessageAnswers } from './message-answers.js'
 
 export function conversationHandlers({
   acknowledgements,
   conversationDeletions,
   conversationLists,
   history,
-  quotes,
+  messageAnswers,
 }: {
   readonly acknowledgements: AcknowledgementService
   readonly conversationDeletions: ConversationDeletionService
   readonly conversationLists: ConversationListService
   readonly history: HistoryService
-  readonly quotes: QuoteService
+  readonly messageAnswers: MessageAnswers
 }): Handler[] {
   return [
     handle(
@@ -43,15 +42,18 @@ export function conversationHandlers({
         const { conversation } = page
         const { isGroup } = conversation
         const answered = page.messages.map((message) => ({ conversation, message }))
+        const reader = await messageAnswers.readerOf(principal, answered)
         const receiverOf = ({ senderId }: HistoryMessage) =>
           isGroup || principal.userId === null || senderId === principal.userId
             ? peerId
             : principal.userId
         return data({
           is_last: page.nextMessageId === null,
-          messages: page.messages.map((message) => toMessage(message, receiverOf(message))),
+          messages: page.messages.map((message) =>
+            toMessage(message, receiverOf(message), reader.own(conversation, message)),
+          ),
           next_msg_id: page.nextMessageId ?? 0,
-          ...(await quotesOf(quotes, quoteReaderOf(principal), answered)),
+          ...reader.quotes,
         })
       },
     ),
@@ -96,7 +98,7 @@ export function conversationHandlers({
 const ctypes = meaningsOf(contentType)
 const statuses = meaningsOf(messageStatus)
 
-function toMessage(message: HistoryMessage, receiverId: Int64): Message {
+function toMessage(message: HistoryMessage, receiverId: Int64, own: string[] | null): Message {
   return {
     attachment: message.attachment,
     config: message.config,
@@ -113,5 +115,6 @@ function toMessage(message: HistoryMessage, receiverId: Int64): Message {
     to_xid: { device_sn: 0, uid: receiverId },
     ...replyToOf(message),
     ...fieldsOf(message),
+    ...(own && { own }),
   }
 }

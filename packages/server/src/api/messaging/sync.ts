@@ -2,7 +2,6 @@ import {
   type ChangePage,
   type FoundMessage,
   getMessage,
-  type Int64,
   type Log,
   type LogChange,
   type LogHead,
@@ -10,7 +9,6 @@ import {
   listReceipts,
   readChanges,
   readLogHistory,
-  type SyncMessage,
   type SyncPage,
   syncMessages,
 } from '@hermod/protocol'
@@ -19,13 +17,10 @@ import {
   type Conversation,
   toEventConversation,
 } from '../../domain/messaging/model/conversation-model.js'
-import { toEventMessage, withoutTransactionId } from '../../domain/messaging/model/event-message.js'
-import type { HistoryMessage } from '../../domain/messaging/model/message-model.js'
-import type { AnsweredMessage } from '../../domain/messaging/model/quote-model.js'
+import type { AnsweredMessage } from '../../domain/messaging/model/message-model.js'
 import type { ChangeService } from '../../domain/messaging/reading/change-service.js'
 import type { LogHistoryService } from '../../domain/messaging/reading/log-history-service.js'
 import type { MessageLookupService } from '../../domain/messaging/reading/message-lookup-service.js'
-import type { QuoteService } from '../../domain/messaging/reading/quote-service.js'
 import { maxSyncBytes } from '../../domain/messaging/reading/page-reads.js'
 import { lastChange, logKind } from '../../domain/messaging/sync/head-model.js'
 import type { MessageReceiptService } from '../../domain/messaging/sync/message-receipt-service.js'
@@ -37,7 +32,7 @@ import type {
 import { data, type Handler, handle } from '../../pipeline/call.js'
 import { chargeRowsTo } from '../../pipeline/call-cost.js'
 import type { Session } from '../../sessions/session.js'
-import { quoteReaderOf, quotesOf } from './quotes.js'
+import { type AnsweredReader, type MessageAnswers, toReaderMessage } from './message-answers.js'
 
 const defaultLimit = 100
 const defaultWindow = 20
@@ -45,16 +40,16 @@ const defaultWindow = 20
 export function syncHandlers({
   changes,
   logHistory,
+  messageAnswers,
   messageLookup,
   messageReceipts,
-  quotes,
   sync,
 }: {
   readonly changes: ChangeService
   readonly logHistory: LogHistoryService
+  readonly messageAnswers: MessageAnswers
   readonly messageLookup: MessageLookupService
   readonly messageReceipts: MessageReceiptService
-  readonly quotes: QuoteService
   readonly sync: SyncService
 }): Handler[] {
   return [
@@ -68,10 +63,11 @@ export function syncHandlers({
       const joinsSkipped = knowsRuns(session)
       const request = { after, list, cursor, have: held, limit, window, joinsSkipped }
       const page = await sync.sync(principal, request, chargeRowsTo(allowance))
-      return data({
-        ...toSyncPage(page, principal.userId),
-        ...(await quotesOf(quotes, principal, page.heads.flatMap(messagesOfHead))),
-      })
+      const messages = page.heads.flatMap(({ head, content }) =>
+        content.kind === 'none' ? [] : messagesOf(head.log, content),
+      )
+      const reader = await messageAnswers.readerOf(principal, messages)
+      return data({ ...toSyncPage(page, reader), ...reader.quotes })
     }),
     handle(readChanges, async (params, { principal, session }) => {
       const { log, after_change: after, limit = defaultLimit } = params
@@ -82,16 +78,15 @@ export function syncHandlers({
         maxBytes: maxSyncBytes,
         joinsSkipped: knowsRuns(session),
       })
+      const reader = await messageAnswers.readerOf(principal, messagesOf(conversation, page))
       const answer: ChangePage = {
         log: toEventConversation(conversation),
         ...(page.changes && { from: Number(after) }),
-        changes: (page.changes ?? []).map((each) =>
-          toLogChange(conversation, each, principal.userId),
-        ),
+        changes: (page.changes ?? []).map((each) => toLogChange(conversation, each, reader)),
         next: page.next,
         change: page.end,
         hidden_msg_id: page.hiddenMessageId,
-        ...(await quotesOf(quotes, principal, messagesOf(conversation, page.changes ?? []))),
+        ...reader.quotes,
       }
       return data(answer)
     }),
@@ -100,19 +95,14 @@ export function syncHandlers({
       const conversation = namedConversation(principal.appId, log)
       const bounds = { beforeSeq: Number(before), limit, maxBytes: maxSyncBytes }
       const page = await logHistory.messagesBefore(principal, conversation, bounds)
+      const reader = await messageAnswers.readerOf(principal, messagesOf(conversation, page))
       const answer: LogPage = {
         log: toEventConversation(conversation),
-        messages: page.messages.map((each) =>
-          toReaderMessage(conversation, each, principal.userId),
-        ),
+        messages: page.messages.map((each) => toReaderMessage(conversation, each, reader)),
         from_seq: page.fromSeq,
         before_seq: page.beforeSeq,
         hidden_msg_id: page.hiddenMessageId,
-        ...(await quotesOf(
-          quotes,
-          principal,
-          page.messages.map((message) => ({ conversation, message })),
-        )),
+        ...reader.quotes,
       }
       return data(answer)
     }),
@@ -120,11 +110,9 @@ export function syncHandlers({
       const found = await messageLookup.get(principal, peerId, messageId)
       const { conversation } = found
       if ('tombstone' in found) return data({ recalled: toRecalled(conversation, found.tombstone) })
-      const answer: FoundMessage = {
-        message: toReaderMessage(conversation, found.message, principal.userId),
-        ...(await quotesOf(quotes, quoteReaderOf(principal), [found])),
-      }
-      return data(answer)
+      const reader = await messageAnswers.readerOf(principal, [found])
+      const message = toReaderMessage(conversation, found.message, reader)
+      return data<FoundMessage>({ message, ...reader.quotes })
     }),
     handle(listReceipts, async ({ conversation_id: groupId, msg_id: messageId }, { principal }) => {
       const { read, unread, gone } = await messageReceipts.list(principal, groupId, messageId)
@@ -133,17 +121,17 @@ export function syncHandlers({
   ]
 }
 
-/** The messages of changes, with their log. */
-function messagesOf(conversation: Conversation, changes: readonly Change[]): AnsweredMessage[] {
-  return changes.flatMap((each) =>
-    'message' in each ? [{ conversation, message: each.message }] : [],
-  )
-}
-
-function messagesOfHead({ head: { log }, content }: FilledHead): AnsweredMessage[] {
-  if (content.kind === 'changes') return messagesOf(log, content.changes)
-  const messages = content.kind === 'messages' ? content.messages : []
-  return messages.map((message) => ({ conversation: log, message }))
+/** The messages of a page, or of a part of one. */
+function messagesOf(
+  conversation: Conversation,
+  page: {
+    readonly messages?: readonly AnsweredMessage['message'][]
+    readonly changes?: readonly Change[] | null
+  },
+): AnsweredMessage[] {
+  const { messages = [], changes } = page
+  const changed = (changes ?? []).flatMap((change) => ('message' in change ? [change.message] : []))
+  return [...messages, ...changed].map((message) => ({ conversation, message }))
 }
 
 /** Reports whether the client knows entries of several skipped numbers. */
@@ -158,13 +146,13 @@ function namedConversation(
   return { appId, lowId, highId, isGroup }
 }
 
-function toSyncPage(page: SyncResult, userId: Int64): SyncPage {
+function toSyncPage(page: SyncResult, reader: AnsweredReader): SyncPage {
   return {
     epoch: page.epoch,
     ...(page.isReset && { reset: 'epoch' as const }),
     ...(page.pos !== null && { pos: page.pos }),
     list: page.isList,
-    heads: page.heads.map((each) => toLogHead(each, userId)),
+    heads: page.heads.map((each) => toLogHead(each, reader)),
     gone: page.gone.map(toEventConversation),
     user: page.userChanges.map(({ kind, ref }) => ({ kind, ref })),
     more: page.hasMore,
@@ -172,7 +160,7 @@ function toSyncPage(page: SyncResult, userId: Int64): SyncPage {
   }
 }
 
-function toLogHead({ head, content }: FilledHead, userId: Int64): LogHead {
+function toLogHead({ head, content }: FilledHead, reader: AnsweredReader): LogHead {
   const { log, group } = head
   const { kind } = content
   return {
@@ -197,20 +185,24 @@ function toLogHead({ head, content }: FilledHead, userId: Int64): LogHead {
     }),
     ...(kind === 'changes' && { from: content.from }),
     changes:
-      kind === 'changes' ? content.changes.map((each) => toLogChange(log, each, userId)) : [],
+      kind === 'changes' ? content.changes.map((each) => toLogChange(log, each, reader)) : [],
     ...(kind === 'messages' && {
-      messages: content.messages.map((each) => toReaderMessage(log, each, userId)),
+      messages: content.messages.map((each) => toReaderMessage(log, each, reader)),
     }),
   }
 }
 
-function toLogChange(conversation: Conversation, change: Change, userId: Int64): LogChange {
+function toLogChange(
+  conversation: Conversation,
+  change: Change,
+  reader: AnsweredReader,
+): LogChange {
   const number = change.change
   switch (change.kind) {
     case 'stored':
     case 'edited': {
       const event = change.kind === 'stored' ? 'message.stored' : 'message.replaced'
-      return { event, change: number, data: toReaderMessage(conversation, change.message, userId) }
+      return { event, change: number, data: toReaderMessage(conversation, change.message, reader) }
     }
     case 'recalled': {
       const recalled = toRecalled(conversation, change.tombstone)
@@ -250,14 +242,4 @@ function toRecalled(conversation: Conversation, tombstone: Tombstone) {
     is_system: isSystem === 1,
     timestamp: recalledAt,
   }
-}
-
-/** The transaction ID is for the sender. */
-function toReaderMessage(
-  conversation: Conversation,
-  message: HistoryMessage,
-  userId: Int64 | null,
-): SyncMessage {
-  const full = toEventMessage(conversation, message)
-  return (message.senderId === userId ? full : withoutTransactionId(full)) as SyncMessage
 }

@@ -15,6 +15,11 @@ import { AcknowledgementService } from '../../domain/messaging/positions/acknowl
 import { ConversationDeletionService } from '../../domain/messaging/positions/conversation-deletion-service.js'
 import { DeliveryAcknowledgementService } from '../../domain/messaging/positions/delivery-acknowledgement-service.js'
 import { PositionWriter } from '../../domain/messaging/positions/position-writer.js'
+import { PinnedMessageService } from '../../domain/messaging/pinned/pinned-message-service.js'
+import { OwnReactions } from '../../domain/messaging/reactions/own-reactions.js'
+import { reactionRemovalHandler } from '../../domain/messaging/reactions/reaction-removal.js'
+import { ReactionService } from '../../domain/messaging/reactions/reaction-service.js'
+import { ReactionWriter } from '../../domain/messaging/reactions/reaction-writer.js'
 import { ReceiptRequestStore } from '../../domain/messaging/positions/receipt-request-store.js'
 import { ChangeService } from '../../domain/messaging/reading/change-service.js'
 import { ConversationListService } from '../../domain/messaging/reading/conversation-list-service.js'
@@ -133,6 +138,8 @@ export function createMessaging(
     store: stores.messages,
     conversationStore: conversations,
     alterations,
+    reactions: stores.reactions,
+    pinnedMessages: stores.pinnedMessages,
     messageLog,
     readers,
     receiptRequests,
@@ -156,8 +163,31 @@ export function createMessaging(
     messages: stores.messages,
     changes: changeStore,
     receiptRequests,
+    reactions: stores.reactions,
+    pinnedMessages: stores.pinnedMessages,
     outbox,
     clock,
+  })
+  const messageLookup = new MessageLookupService({
+    database,
+    store: changeStore,
+    messageLog,
+    finder,
+  })
+  const reactionWriter = new ReactionWriter({
+    database,
+    store: stores.reactions,
+    messages: stores.messages,
+    conversations,
+    alterations,
+    members: stores.members,
+    users: stores.users,
+    groupCache,
+    recipients: recipientRules,
+    apps,
+    outbox,
+    clock,
+    maxWaiting: config.writer.queueMessages,
   })
   const sweeper = new TransactionSweeper({ database, store: transactions, clock })
   const pages = new PageReads()
@@ -214,11 +244,28 @@ export function createMessaging(
       finder,
       pages,
     }),
-    messageLookup: new MessageLookupService({
+    messageLookup,
+    ownReactions: new OwnReactions({ database, store: stores.reactions }),
+    pinnedMessages: new PinnedMessageService({
       database,
-      store: changeStore,
-      messageLog,
+      store: stores.pinnedMessages,
+      messages: stores.messages,
+      conversations,
+      alterations,
+      lookup: messageLookup,
+      recipients: recipientRules,
+      groupAccess,
+      groupCache,
+      outbox,
+      clock,
+    }),
+    reactions: new ReactionService({
+      database,
+      store: stores.reactions,
+      writer: reactionWriter,
+      lookup: messageLookup,
       finder,
+      groupCache,
     }),
     quotes: new QuoteService({ database, store: replyStore }),
     positions,
@@ -276,6 +323,9 @@ export function createMessaging(
   }
   return {
     services,
+    jobHandlers: [
+      reactionRemovalHandler({ database, store: stores.reactions, writer: reactionWriter, finder }),
+    ],
     maintenanceTasks: [
       {
         name: 'old messages',

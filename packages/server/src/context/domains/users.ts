@@ -1,3 +1,4 @@
+import { orderReactionRemoval } from '../../domain/messaging/reactions/reaction-removal.js'
 import type { ServerConfig } from '../../config/config.js'
 import type { AppService } from '../../domain/apps/app-service.js'
 import type { DeviceService } from '../../domain/devices/device-service.js'
@@ -104,6 +105,7 @@ export function createUsers(
     outbox,
     textErasures,
     contactRemovals,
+    reactions: { orderRemoval: (tx, user) => orderReactionRemoval(jobs, tx, user) },
     clock,
   })
   const services = {

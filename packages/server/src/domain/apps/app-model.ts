@@ -31,6 +31,7 @@ export const defaultAppSettings: AppSettings = {
   history_days: 0,
   message_forward_max_message_num: 100,
   message_forward_max_user_num: 20,
+  reaction_mode: 'distinct',
   recall_enabled: true,
   recall_seconds: 300,
   registration_burst: 60,

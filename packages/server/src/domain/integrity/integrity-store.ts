@@ -3,6 +3,7 @@ import type { Queryable } from '../../db/database.js'
 import { type RawBuilder, sql } from '../../db/kysely.js'
 import { broadcastChecks } from './broadcast-checks.js'
 import { changeChecks } from './change-checks.js'
+import { fieldChecks } from './field-checks.js'
 import { fileChecks } from './file-checks.js'
 import { groupChecks } from './group-checks.js'
 import { historyChecks } from './history-checks.js'
@@ -149,6 +150,7 @@ export const integrityChecks: readonly IntegrityCheck[] = [
   },
   ...broadcastChecks,
   ...changeChecks,
+  ...fieldChecks,
   ...groupChecks,
   ...readerChecks,
   ...outboxChecks,

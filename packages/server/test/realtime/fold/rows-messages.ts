@@ -36,6 +36,18 @@ const conversationWithFriend = async (cast: Cast) => {
   return { conversation_id: cast.friend }
 }
 
+const messageToFriend = async (cast: Cast) => ({
+  conversation_id: cast.friend,
+  msg_id: await cast.message(cast.friend),
+})
+
+const reactionToFriend = async (cast: Cast) => ({
+  ...(await messageToFriend(cast)),
+  type: 1,
+  key: '👍',
+  on: true,
+})
+
 async function pinned(cast: Cast) {
   const conversation = await conversationWithFriend(cast)
   await cast.given(api.pinConversation, conversation)
@@ -144,6 +156,49 @@ export const messageRows: readonly Row[] = [
     },
     { as: 'of a member by an admin' },
   ),
+  row(api.reactToMessage, reactionToFriend),
+  row(
+    api.reactToMessage,
+    async (cast) => {
+      const reaction = await reactionToFriend(cast)
+      await cast.given(api.reactToMessage, reaction)
+      return { ...reaction, on: false }
+    },
+    { as: 'that ends' },
+  ),
+  row(
+    api.reactToMessage,
+    async (cast) => {
+      const { group, message } = await inGroup(cast, cast.member)
+      return { conversation_id: group, type: 2, msg_id: message, key: '👍', on: true }
+    },
+    { as: 'in a group' },
+  ),
+  row(
+    api.reactToMessage,
+    async (cast) => {
+      const group_id = await cast.group({ hasFriend: false })
+      await cast.given(api.setHistoryVisible, { group_id, value: false })
+      const msg_id = await cast.message(group_id, cast.actor, { type: 2 })
+      await joined(cast, group_id)
+      return { conversation_id: group_id, type: 2, msg_id, key: '👍', on: true }
+    },
+    { as: 'to a message from before a member joined' },
+  ),
+  row(api.pinMessage, messageToFriend),
+  row(
+    api.pinMessage,
+    async (cast) => {
+      const { group, message } = await inGroup(cast, cast.member)
+      return { conversation_id: group, msg_id: message }
+    },
+    { as: 'in a group' },
+  ),
+  row(api.unpinMessage, async (cast) => {
+    const message = await messageToFriend(cast)
+    await cast.given(api.pinMessage, message)
+    return message
+  }),
   row(api.sendNotification, toFriend(), { by: byApp }),
   row(
     api.sendNotification,

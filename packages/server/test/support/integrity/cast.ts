@@ -28,6 +28,8 @@ export interface IntegrityCast {
   readonly group: number
   /** The message of the group with a receipt. */
   readonly receiptId: number
+  /** The message of Carol to herself, with a reaction and pinned. */
+  readonly noteId: number
   /** A disabled endpoint of webhooks. */
   readonly endpoint: number
 }
@@ -57,7 +59,11 @@ export async function integrityCast(server: TestServer): Promise<IntegrityCast> 
   const edit = { peer: bob.id, message: third, content: '!' }
   expectSuccess(await operate(alice.api, 'append', edit))
 
-  await sendText(carol.api, carol.id, 'note to self')
+  const noteId = await sendText(carol.api, carol.id, 'note to self')
+  const note = { conversation_id: carol.id, msg_id: noteId }
+  const reaction = { ...note, type: 1, key: '👍', on: true }
+  await carol.api.succeed('POST', '/message/reaction', { body: reaction })
+  await carol.api.succeed('POST', '/message/pin', { body: note })
   await notify(admin, carol.id, 'welcome')
   await sendText(alice.api, carol.id, 'hidden')
   await deleteConversation(carol.api, alice.id)
@@ -107,6 +113,7 @@ export async function integrityCast(server: TestServer): Promise<IntegrityCast> 
     broadcastId,
     group,
     receiptId,
+    noteId,
     endpoint: endpoint_id,
   }
 }

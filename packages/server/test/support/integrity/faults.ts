@@ -60,6 +60,7 @@ const beyondAll = 2 ** 52
  */
 function table(cast: IntegrityCast): Readonly<Record<string, Rows>> {
   const { alice, bob, carol, dave, erin, frank, ids, broadcastId, group, receiptId } = cast
+  const note = `msg_id = ${cast.noteId}`
   const [first, second, third, , fifth, sixth] = ids
   const [low, high] = [Math.min(alice, bob), Math.max(alice, bob)]
   const [pair, pairRows] = [`${low}/${high}`, `low_id = ${low} and high_id = ${high}`]
@@ -154,6 +155,18 @@ function table(cast: IntegrityCast): Readonly<Record<string, Rows>> {
       [1, "insert into user_badges (app_id, user_id) values ('test', 1)"],
     ],
 
+    reaction_message: [[`${carol}/${carol}`, `update messages set fields = null where ${note}`]],
+    reaction_number: [
+      [`${carol}/${carol}`, `update message_reactions set change = 1 where ${note}`],
+    ],
+    pinned_message: [
+      [`${carol}/${carol}`, `update pinned_messages set msg_id = msg_id + 1 where ${note}`],
+    ],
+    message_fields: [
+      [`${carol}/${carol}`, `delete from message_reactions where ${note}`],
+      [`${carol}/${carol}`, `update message_reactions set user_id = ${alice} where ${note}`],
+      [`${carol}/${carol}`, `update pinned_messages set pinned_at = pinned_at + 1 where ${note}`],
+    ],
     conversation_end: [
       conversation('seq = seq + 1'),
       conversation('last_msg_id = last_msg_id - 1'),

@@ -62,7 +62,14 @@ export class FieldChanges implements AsyncDisposable {
         const message = await store.find(tx, conversation, messageId)
         if (message) found.push({ message, ...change })
       }
-      await alterations.setFields(tx, conversation, found)
+      if (found.length > 0) await alterations.setFields(tx, conversation, found)
+      for (const { message, set } of found) {
+        const { messageId } = message
+        await stores.pinnedMessages.delete(tx, conversation, messageId)
+        const { by, at } = set.pinned ?? { by: 0, at: 0 }
+        if (set.pinned)
+          await stores.pinnedMessages.insert(tx, conversation, { messageId, by, at: Number(at) })
+      }
       return found.length
     })
   }

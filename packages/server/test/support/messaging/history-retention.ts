@@ -57,6 +57,8 @@ export class Retention implements AsyncDisposable {
       messages: stores.messages,
       changes: new ChangeStore(database),
       receiptRequests: new ReceiptRequestStore(database),
+      reactions: stores.reactions,
+      pinnedMessages: stores.pinnedMessages,
       outbox: new Outbox({ database, store: stores.outbox, clock, appended() {} }),
       clock,
     })

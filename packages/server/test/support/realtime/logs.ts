@@ -31,6 +31,8 @@ export interface StoredMessage {
   readonly is_system: boolean
   readonly timestamp: number
   readonly edit_timestamp: number
+  readonly reactions?: unknown
+  readonly pinned?: unknown
 }
 
 /** Numbers of a log that events move. */
@@ -118,6 +120,8 @@ export function messageOf(data: Json): StoredMessage {
     is_system: data.is_system,
     timestamp: data.timestamp,
     edit_timestamp: data.edit_timestamp,
+    ...(data.reactions !== undefined && { reactions: data.reactions }),
+    ...(data.pinned !== undefined && { pinned: data.pinned }),
   }
 }
 

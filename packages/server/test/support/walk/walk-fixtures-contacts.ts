@@ -50,6 +50,17 @@ async function conversation(
   return { conversation_id: context.friend.id, msg_id: sent?.msg_ids[0] ?? 0 }
 }
 
+/** A reaction to a message of the subject to the friend. */
+async function reaction(context: WalkContext) {
+  return { ...(await conversation(context)), type: 1, key: '👍', on: true }
+}
+
+async function pinnedMessage(context: WalkContext) {
+  const message = await conversation(context)
+  await context.world.prepare(api.pinMessage, asSubject(context), message)
+  return message
+}
+
 async function conversationOnly(context: WalkContext): Promise<{ conversation_id: number }> {
   const { conversation_id } = await conversation(context)
   return { conversation_id }
@@ -120,6 +131,11 @@ export const messageFixtures: readonly Fixture[] = [
   fixture(api.acknowledgeMessages, conversationOnly),
   fixture(api.recallMessage, conversation),
   fixture(api.getMessage, conversation),
+  fixture(api.reactToMessage, reaction),
+  fixture(api.listReactions, conversation),
+  fixture(api.pinMessage, conversation),
+  fixture(api.unpinMessage, pinnedMessage),
+  fixture(api.listPinnedMessages, conversationOnly),
   fixture(api.readHistory, ({ friend }) => ({
     opposite_id: friend.id,
     msg_id_start: 0,

@@ -203,6 +203,12 @@ async function writeMessages(pen: Pen, { alice, carol }: People): Promise<Marked
   const toCarol = { ...text, targets: [carol.id] }
   const toAlice = { ...text, targets: [alice.id] }
   const sent = await pen.write(api.sendMessage, by, texts, toCarol)
+  await pen.write(
+    api.reactToMessage,
+    by,
+    { key: own },
+    { conversation_id: carol.id, type: 1, msg_id: sent?.msg_ids[0] ?? placeholderId, on: true },
+  )
   await pen.write(api.sendMessage, pen.world.adminFor(carol), texts, toAlice)
   const notified = await pen.write(
     api.sendNotification,

@@ -85,7 +85,7 @@ const userTexts = new Set([
   ...['private_info', 'public_info', 'alias', 'auth_question', 'auth_answer', 'tags'],
   ...['password', 'old_password', 'new_password', 'push_nick_name', 'push_token'],
   ...['issuer', 'subject', 'assertion', 'proof', 'user_agent'],
-  ...['device_token', 'notifier_name', 'object_name', 'store_token', 'qr_info', 'source'],
+  ...['device_token', 'notifier_name', 'object_name', 'store_token', 'qr_info', 'source', 'key'],
 ])
 
 /** A parameter, or a part of one, that looks like a name. */

@@ -2,7 +2,7 @@
 import type { Int64, messageStatus } from '@hermod/protocol'
 import type { ColumnType } from '../../../db/dialect/dialect.js'
 import { positionsOf, rowOf } from '../../../db/rows.js'
-import type { ConversationKey } from './conversation-model.js'
+import type { Conversation, ConversationKey } from './conversation-model.js'
 import type { MessageContent } from './message-content.js'
 
 /** The size of a message. */
@@ -167,4 +167,10 @@ export type MessageStatus = (typeof messageStatus)[keyof typeof messageStatus & 
 /** A message as a page of history shows it. */
 export interface HistoryMessage extends StoredMessage {
   readonly status: MessageStatus
+}
+
+/** A message of an answer, and its log. */
+export interface AnsweredMessage {
+  readonly conversation: Conversation
+  readonly message: Pick<StoredMessage, 'messageId' | 'replyToId' | 'fields'>
 }

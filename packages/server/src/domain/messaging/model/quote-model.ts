@@ -1,6 +1,5 @@
 import type { Int64 } from '@hermod/protocol'
-import type { Conversation } from './conversation-model.js'
-import type { StoredMessage } from './message-model.js'
+import type { AnsweredMessage } from './message-model.js'
 
 /** Bytes of a quote as JSON, roughly. Pages count them with each reply. */
 export const quoteBytes = 400
@@ -18,12 +17,6 @@ export interface Quote {
   /** Of a present original. */
   readonly contentType: number | null
   readonly excerpt: string | null
-}
-
-/** A message of an answer, and its log. */
-export interface AnsweredMessage {
-  readonly conversation: Conversation
-  readonly message: Pick<StoredMessage, 'messageId' | 'replyToId'>
 }
 
 /** Returns for each original that messages name, and that is not among them, one reply to it. */

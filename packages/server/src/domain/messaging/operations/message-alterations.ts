@@ -38,13 +38,13 @@ export class MessageAlterations {
   /**
    * Changes fields of messages of one conversation; each change has its own number and event. A
    * message is named once.
+   * @returns the number of the first one; those of the others follow
    */
   async setFields(
     tx: Tx,
     conversation: Conversation,
     changes: readonly FieldChange[],
-  ): Promise<void> {
-    if (changes.length === 0) return
+  ): Promise<number> {
     const { store, outbox } = this.options
     const altered = changes.map(({ message }) => message)
     await store.setFields(
@@ -65,6 +65,7 @@ export class MessageAlterations {
         change: first + index,
       })),
     )
+    return first
   }
 
   /**

@@ -22,6 +22,8 @@ import {
 import { requireSize } from '../model/message-content.js'
 import type { AcknowledgementService } from '../positions/acknowledgement-service.js'
 import type { ReceiptRequestStore } from '../positions/receipt-request-store.js'
+import type { PinnedMessageStore } from '../log/pinned-message-store.js'
+import type { ReactionStore } from '../log/reaction-store.js'
 import type { ReaderStore } from '../readers/reader-store.js'
 import type { TransactionKey } from '../transactions/transaction-statements.js'
 import type { TransactionStore } from '../transactions/transaction-store.js'
@@ -42,6 +44,8 @@ export interface MessageOperationsOptions {
   readonly store: MessageStore
   readonly conversationStore: ConversationStore
   readonly alterations: MessageAlterations
+  readonly reactions: Pick<ReactionStore, 'deleteOf'>
+  readonly pinnedMessages: Pick<PinnedMessageStore, 'delete'>
   readonly messageLog: HistoryStore
   readonly readers: ReaderStore
   readonly receiptRequests: ReceiptRequestStore
@@ -319,6 +323,7 @@ export class MessageOperations {
     await store.recall(tx, conversation, message, { by: responsibleFor(locked), at: now })
     await fileWithdrawals.withdraw(tx, actor.appId, { ...message, ...conversation })
     if (conversation.isGroup) await receiptRequests.delete(tx, group, message.seq)
+    if (message.fields !== null) await this.#deleteFieldRows(tx, locked)
     const change = await alterations.append(tx, conversation, [message], alterationKind.recalled)
     this.options.outbox.append(tx, {
       kind: 'message.recalled',
@@ -331,6 +336,15 @@ export class MessageOperations {
       },
       change,
     })
+  }
+
+  /** Deletes the rows that belong to the changeable fields of a message. */
+  async #deleteFieldRows(tx: Tx, { conversation, message }: LockedMessage): Promise<void> {
+    const { reactions, pinnedMessages } = this.options
+    const { appId, lowId, highId } = conversation
+    const { messageId } = message
+    await reactions.deleteOf(tx, { appId, lowId, highId, messageId })
+    await pinnedMessages.delete(tx, conversation, messageId)
   }
 
   async #edit(

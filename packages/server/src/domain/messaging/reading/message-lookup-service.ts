@@ -37,17 +37,31 @@ export class MessageLookupService {
     peerId: Int64,
     messageId: Int64,
   ): Promise<FoundMessage> {
-    if (adminOf === null && userId === null)
-      throw new AppError(
-        'invalid_parameter',
-        'header user_id or group_id is required with an Admin token',
-      )
     const found =
       adminOf === null
-        ? await this.#findAsUser({ appId, userId: userId as Int64 }, peerId, messageId)
+        ? await this.#findAsUser({ appId, userId: requireUserId(userId) }, peerId, messageId)
         : await this.#findInGroup(groupConversation(appId, adminOf), messageId)
     if (!found) throw new AppError('message_not_found')
     return found
+  }
+
+  /**
+   * Reads messages of a conversation as {@link get} reads one. Those that the history does not show
+   * the caller are left out. Broadcasts of the peer are not read.
+   * @param listIds lists the IDs in the conversation, which the caller may read
+   */
+  async list(
+    { appId, userId, adminOf }: Omit<HistoryReader, 'deviceSn'>,
+    peerId: Int64,
+    listIds: (conversation: Conversation) => Promise<readonly number[]>,
+  ): Promise<FoundMessage[]> {
+    if (adminOf !== null) {
+      const group = groupConversation(appId, adminOf)
+      await this.#requireGroup(group)
+      return foundOf(await listIds(group), (id) => this.#findInGroup(group, id))
+    }
+    const log = await this.#requireLog({ appId, userId: requireUserId(userId) }, peerId)
+    return foundOf(await listIds(log), (id) => this.#findIn(log, id))
   }
 
   /** Looks in both logs of a peer, as the history shows them together. */
@@ -56,14 +70,19 @@ export class MessageLookupService {
     peerId: Int64,
     messageId: Int64,
   ): Promise<FoundMessage | null> {
-    const { database, finder } = this.options
-    const named = await database.read((db) => finder.find(db, reader, peerId))
-    if (!named) throw new AppError('user_not_found')
-    const log = await database.read((db) => finder.requireReader(db, reader, named))
+    const { finder } = this.options
+    const log = await this.#requireLog(reader, peerId)
     const stream = await finder.findStream(log)
     return (
       (await this.#findIn(log, messageId)) ?? (stream && (await this.#findIn(stream, messageId)))
     )
+  }
+
+  async #requireLog(reader: UserKey, peerId: Int64): Promise<ReadableLog> {
+    const { database, finder } = this.options
+    const named = await database.read((db) => finder.find(db, reader, peerId))
+    if (!named) throw new AppError('user_not_found')
+    return database.read((db) => finder.requireReader(db, reader, named))
   }
 
   async #findIn(log: ReadableLog, messageId: Int64): Promise<FoundMessage | null> {
@@ -79,10 +98,9 @@ export class MessageLookupService {
 
   /** Admins of a group read all of its messages. */
   async #findInGroup(group: Conversation, messageId: Int64): Promise<FoundMessage | null> {
-    const { database, finder, messageLog } = this.options
+    const { database, messageLog } = this.options
     const { appId, lowId: groupId } = group
-    if ((await database.read((db) => finder.kindOf(db, appId, groupId))) !== 'group')
-      throw new AppError('group_not_found')
+    await this.#requireGroup(group)
     const range = { upToId: messageId, limit: 1 }
     const [message] = await database.read((db) =>
       messageLog.groupPage(db, { appId, groupId }, range),
@@ -91,4 +109,28 @@ export class MessageLookupService {
     const tombstone = await database.read((db) => messageLog.findTombstone(db, group, messageId))
     return tombstone && { conversation: group, tombstone }
   }
+
+  async #requireGroup({ appId, lowId: groupId }: Conversation): Promise<void> {
+    const { database, finder } = this.options
+    if ((await database.read((db) => finder.kindOf(db, appId, groupId))) !== 'group')
+      throw new AppError('group_not_found')
+  }
+}
+
+/** Reads messages in the order of their IDs in the list; leaves out those that are not found, and tombstones. */
+async function foundOf(
+  messageIds: readonly number[],
+  find: (messageId: number) => Promise<FoundMessage | null>,
+): Promise<FoundMessage[]> {
+  const found = await Promise.all(messageIds.map(find))
+  return found.filter((each) => each !== null && 'message' in each) as FoundMessage[]
+}
+
+/** @throws AppError invalid_parameter for an Admin token alone */
+function requireUserId(userId: Int64 | null): Int64 {
+  if (userId !== null) return userId
+  throw new AppError(
+    'invalid_parameter',
+    'header user_id or group_id is required with an Admin token',
+  )
 }

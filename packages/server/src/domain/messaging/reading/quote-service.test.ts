@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { groupConversation } from '../model/conversation-model.js'
-import type { AnsweredMessage } from '../model/quote-model.js'
+import type { AnsweredMessage } from '../model/message-model.js'
 import { QuoteService } from './quote-service.js'
 
 const conversation = groupConversation('app', 50)
 const message = (messageId: number, replyToId: number | null = null): AnsweredMessage => ({
   conversation,
-  message: { messageId, replyToId },
+  message: { messageId, replyToId, fields: null },
 })
 
 describe('QuoteService', () => {

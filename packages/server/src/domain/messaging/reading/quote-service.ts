@@ -1,7 +1,8 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
 import type { ReplyStore } from '../log/reply-store.js'
-import { type AnsweredMessage, type Quote, repliesToQuote } from '../model/quote-model.js'
+import type { AnsweredMessage } from '../model/message-model.js'
+import { type Quote, repliesToQuote } from '../model/quote-model.js'
 
 /** The caller whose answer holds messages. */
 export interface QuoteReader {

@@ -9,7 +9,9 @@ import type { ConversationStore } from '../conversations/conversation-store.js'
 import type { ChangeStore } from '../log/change-store.js'
 import type { MessageStore, OldMessage } from '../log/message-store.js'
 import { type Conversation, toEventConversation } from '../model/conversation-model.js'
+import type { PinnedMessageStore } from '../log/pinned-message-store.js'
 import type { ReceiptRequestStore } from '../positions/receipt-request-store.js'
+import type { ReactionStore } from '../log/reaction-store.js'
 import type { RetentionWalkStore, WalkedConversation } from './retention-walk-store.js'
 
 export interface HistoryRetentionOptions {
@@ -20,6 +22,8 @@ export interface HistoryRetentionOptions {
   readonly messages: MessageStore
   readonly changes: ChangeStore
   readonly receiptRequests: ReceiptRequestStore
+  readonly reactions: Pick<ReactionStore, 'deleteOldest'>
+  readonly pinnedMessages: Pick<PinnedMessageStore, 'deleteOldest'>
   readonly outbox: Outbox
   readonly clock: Clock
 }
@@ -182,9 +186,11 @@ export class HistoryRetention {
     oldest: readonly OldMessage[],
     last: OldMessage,
   ): Promise<RemovedRows> {
-    const { messages, receiptRequests, outbox } = this.options
+    const { messages, receiptRequests, reactions, pinnedMessages, outbox } = this.options
     const { appId, lowId: groupId, isGroup } = conversation
     const rows = await messages.deleteOldest(tx, conversation, oldest)
+    await reactions.deleteOldest(tx, conversation, last.messageId)
+    await pinnedMessages.deleteOldest(tx, conversation, last.messageId)
     if (isGroup) await receiptRequests.deleteOldest(tx, { appId, groupId }, last.seq)
     if (oldest.some(({ mayNameFiles }) => mayNameFiles === 1))
       outbox.append(

@@ -35,6 +35,10 @@ interface DeletionServiceOptions {
   readonly outbox: Outbox
   readonly textErasures: TextErasureService
   readonly contactRemovals: ContactRemovalService
+  readonly reactions: {
+    /** Orders the removal of the reactions of a user. */
+    orderRemoval(tx: Tx, user: UserKey): Promise<void>
+  }
   readonly clock: Clock
 }
 
@@ -72,7 +76,8 @@ export class DeletionService {
     verified: CheckedProof | null,
   ): Promise<void> {
     const { accounts, proofs, tokens, ownership, personal, users } = this.options
-    const { conversations, counts, outbox, textErasures, contactRemovals, clock } = this.options
+    const { conversations, counts, outbox, textErasures, contactRemovals, reactions, clock } =
+      this.options
     const key = { appId, userId }
     // Batches of sends lock conversations before users, so conversations close first, and a second
     // time for those that have begun since.
@@ -86,6 +91,7 @@ export class DeletionService {
     await contactRemovals.order(tx, key)
     for (const store of personal) await store.eraseUser(tx, key, clock.now())
     await textErasures.order(tx, key)
+    await reactions.orderRemoval(tx, key)
     // In the order of broadcasts: the count first, then the sender's broadcasts.
     await counts.add(tx, appId, -1)
     await conversations.closeBroadcasts(tx, key)

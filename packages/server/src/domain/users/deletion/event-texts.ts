@@ -7,13 +7,22 @@ import {
   type EventPayloads,
 } from '@hermod/protocol/events'
 
+/** A kind of event with reactions of users. */
+const reactionKinds = ['message.reaction', 'message.updated'] as const
+
+/** A kind of event that may contain personal texts. */
+export type PersonalTextKind = ActorEventKind | (typeof reactionKinds)[number]
+
 /**
  * Kinds of events that may contain personal texts. All other texts in groups belong to the group,
  * as messages do.
  */
-export const personalTextKinds = committedKinds.filter(
-  (kind): kind is ActorEventKind => eventDefinition(kind).personalTexts !== undefined,
-)
+export const personalTextKinds: readonly PersonalTextKind[] = [
+  ...committedKinds.filter(
+    (kind): kind is ActorEventKind => eventDefinition(kind).personalTexts !== undefined,
+  ),
+  ...reactionKinds,
+]
 
 /**
  * Returns the payload of an event without the personal texts of these users; null when there are
@@ -23,8 +32,18 @@ export function redacted(
   event: Event,
   userIds: ReadonlySet<Int64>,
 ): EventPayloads[ActorEventKind] | null {
+  if ('reacted' in event.payload) return withoutReactions(event.payload, userIds)
   if (event.kind === 'message.stored' || !isAbout(event, userIds)) return null
   return { ...event.payload, ...(eventDefinition(event.kind).personalTexts as object) }
+}
+
+/** The event without the reactions of the users. */
+function withoutReactions(
+  payload: EventPayloads['message.reaction'],
+  userIds: ReadonlySet<Int64>,
+): EventPayloads['message.reaction'] | null {
+  const reacted = payload.reacted.filter(({ user_id }) => !userIds.has(user_id))
+  return reacted.length === payload.reacted.length ? null : { ...payload, reacted }
 }
 
 function isAbout({ kind, payload }: Event<ActorEventKind>, userIds: ReadonlySet<Int64>): boolean {

@@ -1,4 +1,4 @@
-import type { ActorEventKind, Event, EventPayloads } from '@hermod/protocol/events'
+import type { ActorEventKind, Event, EventKind, EventPayloads } from '@hermod/protocol/events'
 import { camelCase, convert, snakeCase, type TableRow } from '../../../db/columns.js'
 import type { Database, Queryable, StatementTx, Tx } from '../../../db/database.js'
 import { sql } from '../../../db/kysely.js'
@@ -216,7 +216,7 @@ export class WaitingEventStore {
    */
   async rewrite(
     appId: string,
-    kinds: readonly ActorEventKind[],
+    kinds: readonly EventKind[],
     change: (event: Event) => EventPayloads[ActorEventKind] | null,
     signal: AbortSignal,
   ): Promise<void> {
@@ -244,7 +244,7 @@ export class WaitingEventStore {
     }
   }
 
-  #listOfKinds(appId: string, kinds: readonly ActorEventKind[], after: RowSortKey) {
+  #listOfKinds(appId: string, kinds: readonly EventKind[], after: RowSortKey) {
     const { endpointId, position, place } = after
     return this.database.read((db) =>
       db
