@@ -925,6 +925,25 @@ export interface ClientEvents {
       /** when, ms */
       readonly at: number
     }
+    /** The state of a message that is written piece by piece (rule E19). */
+    readonly stream?: {
+      /** how the text is to be shown */
+      readonly kind: 'text' | 'markdown'
+      /**
+       * open: more text follows; interrupted: the service ended it, because nothing came for too
+       * long or the sender may not write any more
+       */
+      readonly state: 'open' | 'done' | 'failed' | 'cancelled' | 'interrupted'
+      /** what the sender gave as the reason of the end */
+      readonly reason?: string
+      /** the index of the next append; in answers while it is open */
+      readonly nextIndex?: number
+      /**
+       * the text so far; in answers to one user while it is open, never in events. Absent where a
+       * page would be too large: /message/get has it
+       */
+      readonly text?: string
+    }
   }
   readonly 'change.skipped': {
     /** The log of a direct conversation, of a group, or of the broadcasts of a sender. */
@@ -1024,6 +1043,25 @@ export interface ClientEvents {
       /** when, ms */
       readonly at: number
     }
+    /** The state of a message that is written piece by piece (rule E19). */
+    readonly stream?: {
+      /** how the text is to be shown */
+      readonly kind: 'text' | 'markdown'
+      /**
+       * open: more text follows; interrupted: the service ended it, because nothing came for too
+       * long or the sender may not write any more
+       */
+      readonly state: 'open' | 'done' | 'failed' | 'cancelled' | 'interrupted'
+      /** what the sender gave as the reason of the end */
+      readonly reason?: string
+      /** the index of the next append; in answers while it is open */
+      readonly nextIndex?: number
+      /**
+       * the text so far; in answers to one user while it is open, never in events. Absent where a
+       * page would be too large: /message/get has it
+       */
+      readonly text?: string
+    }
   }
   readonly 'message.replaced': MessageContent & {
     /** The user who did it; 0 = an administrator or the system. */
@@ -1075,6 +1113,25 @@ export interface ClientEvents {
       /** when, ms */
       readonly at: number
     }
+    /** The state of a message that is written piece by piece (rule E19). */
+    readonly stream?: {
+      /** how the text is to be shown */
+      readonly kind: 'text' | 'markdown'
+      /**
+       * open: more text follows; interrupted: the service ended it, because nothing came for too
+       * long or the sender may not write any more
+       */
+      readonly state: 'open' | 'done' | 'failed' | 'cancelled' | 'interrupted'
+      /** what the sender gave as the reason of the end */
+      readonly reason?: string
+      /** the index of the next append; in answers while it is open */
+      readonly nextIndex?: number
+      /**
+       * the text so far; in answers to one user while it is open, never in events. Absent where a
+       * page would be too large: /message/get has it
+       */
+      readonly text?: string
+    }
   }
   readonly 'message.updated': {
     /** The user who did it; 0 = an administrator or the system. */
@@ -1111,6 +1168,24 @@ export interface ClientEvents {
         readonly by: number
         /** when, ms */
         readonly at: number
+      } | null
+      readonly stream?: {
+        /** how the text is to be shown */
+        readonly kind: 'text' | 'markdown'
+        /**
+         * open: more text follows; interrupted: the service ended it, because nothing came for too
+         * long or the sender may not write any more
+         */
+        readonly state: 'open' | 'done' | 'failed' | 'cancelled' | 'interrupted'
+        /** what the sender gave as the reason of the end */
+        readonly reason?: string
+        /** the index of the next append; in answers while it is open */
+        readonly nextIndex?: number
+        /**
+         * the text so far; in answers to one user while it is open, never in events. Absent where a
+         * page would be too large: /message/get has it
+         */
+        readonly text?: string
       } | null
     }
     /** The reactions that users have added and removed. */
@@ -1151,6 +1226,33 @@ export interface ClientEvents {
     readonly conversation: ConversationRef
     readonly userId: number
     readonly state: 'typing' | 'nothing'
+  }
+  readonly 'message.delta': {
+    /** The log of a direct conversation, of a group, or of the broadcasts of a sender. */
+    readonly conversation: ConversationRef
+    readonly messageId: number
+    /** the index of the last append in it */
+    readonly index: number
+    /** where it begins in the text so far, in UTF-16 units */
+    readonly offset: number
+    /** the appended text */
+    readonly text: string
+  }
+  readonly 'stream.cancel': {
+    /** The log of a direct conversation, of a group, or of the broadcasts of a sender. */
+    readonly conversation: ConversationRef
+    readonly messageId: number
+    /** who asks */
+    readonly userId: number
+  }
+  readonly activity: {
+    /** The log of a direct conversation, of a group, or of the broadcasts of a sender. */
+    readonly conversation: ConversationRef
+    readonly userId: number
+    /** such as thinking or searching; "": nothing any more */
+    readonly state: string
+    /** more about it; "" for none */
+    readonly text: string
   }
   readonly 'message.transient': MessageContent & {
     /** The log of a direct conversation, of a group, or of the broadcasts of a sender. */

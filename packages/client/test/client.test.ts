@@ -517,3 +517,36 @@ it('refusals have the name of the server, and what waits for a connection says s
   clients.push(away)
   await expect(away.connect({ signal: abort })).rejects.toMatchObject({ name: 'aborted' })
 })
+
+it('a message that is written piece by piece grows at its reader, who asks to stop another one', async () => {
+  const [a, b] = [await aUser(), await aUser()]
+  const [alice, bob] = [await a.connect(), await b.connect()]
+  const toAlice = bob.direct(a.id)
+  let isLeft: (() => void) | undefined
+  async function* halves() {
+    yield 'First half, '
+    await new Promise<void>((resolve) => {
+      isLeft = resolve
+    })
+    yield 'second half'
+  }
+  const writing = alice.direct(b.id).stream(halves(), { kind: 'markdown', placeholder: 'wait' })
+  const open = await when(toAlice.messages, (list) => last(list)?.text === 'First half, ')
+  expect(last(open)).toMatchObject({ stream: { kind: 'markdown', state: 'open' }, isEdited: false })
+  isLeft?.()
+  const { id, state } = await writing
+  expect(state).toBe('done')
+  const done = await when(toAlice.messages, (list) => last(list)?.stream?.state === 'done')
+  expect(last(done)).toMatchObject({ id, text: 'First half, second half', isEdited: false })
+
+  async function* endless() {
+    for (;;) {
+      yield 'more '
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+  const stopped = alice.direct(b.id).stream(endless())
+  const list = await when(toAlice.messages, ({ messages }) => messages.length === 2)
+  await toAlice.cancelStream(last(list) as Message)
+  expect(await stopped).toMatchObject({ state: 'cancelled' })
+})

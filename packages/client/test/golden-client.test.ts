@@ -2,7 +2,7 @@
  * The client as it was before replies, reactions, pinned messages and streams, against the server
  * of today: what it shows equals the answers over HTTP, new fields aside.
  */
-import { anyBackend, isFullRun } from '@hermod/testkit'
+import { anyBackend, isFullRun, type Json } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
 import { FieldChanges } from '../../server/test/support/messaging/field-changes.js'
 import { textToGroups } from '../../server/test/support/groups/group-messaging.js'
@@ -77,11 +77,37 @@ for (const backend of anyBackend()) {
         await playground.apiOf(owner).call('POST', '/message/send', { body })
       }
 
+      const written: { readonly group: number; readonly msg_id: number; next: number }[] = []
+      let ends = 0
+
+      /** Begins a stream in a group, or continues or ends one; who may not send is refused. */
+      async function writeStream(): Promise<void> {
+        const api = playground.apiOf(owner)
+        const stream = random.chance(0.6) && written.length > 0 && random.pick(written)
+        if (!stream) {
+          const group = random.pick(playground.groups)
+          const more = { type: 2, content_type: 0, stream: { kind: 'text' } }
+          const body = { targets: [group], content: 'begun', ...more }
+          const { code, envelope } = await api.call<Json>('POST', '/message/send', { body })
+          if (code === 200) written.push({ group, msg_id: envelope.msg_ids[0], next: 1 })
+          return
+        }
+        const { group, msg_id, next: index } = stream
+        const piece = { conversation_id: group, type: 2, msg_id, index, text: `piece ${index} ` }
+        const body = { ...piece, ...(random.chance(0.3) && { end: { state: 'done' } }) }
+        const { code } = await api.call('POST', '/message/stream/append', { body })
+        if (code === 200) stream.next++
+        if (code !== 200 || 'end' in body) written.splice(written.indexOf(stream), 1)
+        if (code === 200 && 'end' in body) ends++
+      }
+
       await playground.run(workMs, async () => {
         if (random.chance(0.3)) playground.cut()
+        else if (random.chance(0.4)) await writeStream()
         else await (random.chance(0.2) ? reply() : changeFields())
       })
       expect(altered).toBeGreaterThan(0)
+      expect(ends).toBeGreaterThan(0)
       expect(await playground.settle()).toEqual([])
       expect(await playground.lost()).toEqual([])
     })

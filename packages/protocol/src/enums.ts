@@ -198,6 +198,15 @@ export const sendContentType = enumeration({ ...contentTable, ...operationTable 
  */
 export const targetType = enumeration({ user: [1, 'user'], group: [2, 'group'] })
 
+/** The kind of the text of a stream (rule E19). */
+export const streamKinds = ['text', 'markdown'] as const
+
+/** The states of a stream; all but `open` are ends. */
+export const streamStates = ['open', 'done', 'failed', 'cancelled', 'interrupted'] as const
+
+/** The ends of a stream that its sender gives. */
+export const streamEnds = ['done', 'failed', 'cancelled'] as const
+
 /** type of a broadcast, with a single value (docs/reference/operations/messages.md). */
 export const broadcastTarget = enumeration({ users: [targetType.user, 'regular user'] })
 

@@ -58,6 +58,7 @@ const published = {
   message_type_refused: 13009,
   pin_limit_reached: 13010,
   reply_unavailable: 13011,
+  stream_refused: 13012,
   reaction_or_pin_limit_reached: 13013,
   edited_meanwhile: 13014,
   file_signature_invalid: 14000,

@@ -363,6 +363,12 @@ export const errorCatalogue = {
     'reply target is not available',
     'The conversation has no such message, or the sender may not see it.',
   ),
+  stream_refused: entry(
+    13012,
+    409,
+    'stream index or state',
+    'The message is not being written, or another index is next; next_index and state follow.',
+  ),
   reaction_or_pin_limit_reached: entry(
     13013,
     409,

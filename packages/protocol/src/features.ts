@@ -8,6 +8,8 @@ export const features = {
     'What changes a message besides edits and recalls comes as message.updated; sessions without it get message.replaced with the whole message.',
   'changes.skipped':
     'Numbers in a row that message.changes and heads skip are one entry changes.skipped; sessions without it get change.skipped for each.',
+  streams:
+    'Text of messages that are being written comes as message.delta; sessions without it get the text once it has ended.',
 } as const
 
 /** The name of an addition. */

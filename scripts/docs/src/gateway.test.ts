@@ -16,6 +16,7 @@ describe('the reference of the gateway', () => {
   it('leaves out the kinds that are sent to no device', () => {
     expect(internalEventKinds).toEqual([
       'message.read_all',
+      'message.stream_ended',
       'message.reaction',
       'message.pinned',
       'message.unpinned',

@@ -94,6 +94,21 @@ export interface DraftText extends View<string> {
   set(text: string, options?: CallOptions): Promise<void>
 }
 
+/** How a message is written piece by piece. */
+export interface StreamOptions extends CallOptions {
+  /** How the text is to be shown; default: `text`. */
+  readonly kind?: 'text' | 'markdown'
+  /** The text until the end, for clients that show no text while it is written; default: `…`. */
+  readonly placeholder?: string
+}
+
+/** A message that was written piece by piece. */
+export interface WrittenStream {
+  /** The ID of the message. */
+  readonly id: number
+  readonly state: 'done' | 'failed' | 'cancelled'
+}
+
 /** A handle on a conversation. Two calls for the same one return the same handle. */
 export interface Conversation extends ConversationRef {
   readonly summary: View<ConversationSummary>
@@ -120,6 +135,23 @@ export interface Conversation extends ConversationRef {
   edit(message: Message, text: string, options?: CallOptions): Promise<void>
   /** Queues a recall in the same way. A message that is not sent yet is dropped. */
   recall(message: Message, options?: CallOptions): Promise<void>
+  /**
+   * Sends a message whose text comes in pieces, for example from a language model: readers see it grow.
+   * Resolves when it has ended. A reader may ask to end it, see {@link cancelStream}: then the source is
+   * left, and the state is `cancelled`. An error of the source ends it as `failed`.
+   */
+  stream(
+    source: AsyncIterable<string> | Iterable<string>,
+    options?: StreamOptions,
+  ): Promise<WrittenStream>
+  /** Asks the sender to end a message that is being written. */
+  cancelStream(message: Message, options?: CallOptions): Promise<void>
+  /**
+   * Shows the others what the user does: `client.on('activity', …)`. Call it at most once a second.
+   * @param state such as `thinking` or `searching`, at most 32 characters; '' for nothing any more
+   * @param text more about it, at most 100 characters
+   */
+  showActivity(state: string, text?: string, options?: CallOptions): Promise<void>
   /** Reads up to a message, by default all. Kept and repeated until the server has it. */
   markRead(message?: Message, options?: CallOptions): Promise<void>
   /**

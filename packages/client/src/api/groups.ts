@@ -77,6 +77,8 @@ export interface GroupMember {
    * infinite: until it is lifted.
    */
   readonly bannedUntil: number
+  /** True: a program. */
+  readonly isBot: boolean
 }
 
 /** Changes of a group; absent members stay as they are. */

@@ -1,5 +1,5 @@
 import type { Failure } from '../errors.js'
-import type { contentTypes, quoteStates } from '../model/words.js'
+import type { contentTypes, quoteStates, streamStates } from '../model/words.js'
 
 /** The kind of a message's content. */
 export type ContentType = (typeof contentTypes)[number]
@@ -65,6 +65,19 @@ export interface Reaction {
   readonly isOwn: boolean
 }
 
+/** The state of a message that is written piece by piece, for example by a bot. */
+export interface MessageStream {
+  /** How the text is to be shown. */
+  readonly kind: 'text' | 'markdown'
+  /**
+   * `open`: {@link MessageContent.text} grows, while views show the conversation. `interrupted`: the
+   * service has ended it, because its sender was silent for too long.
+   */
+  readonly state: (typeof streamStates)[number]
+  /** Why it ended, if the sender has said so. */
+  readonly reason?: string
+}
+
 /** A message of a conversation, sent or not. */
 export interface Message extends MessageContent {
   /** The same for the whole life of the message, also before it has an ID. */
@@ -85,6 +98,7 @@ export interface Message extends MessageContent {
   readonly isBroadcast: boolean
   /** Milliseconds since 1970, of the server once it is stored. */
   readonly timestamp: number
+  /** False for a message that was written piece by piece. */
   readonly isEdited: boolean
   /** When it was edited last, milliseconds since 1970 by the server's clock; 0: never. */
   readonly editedAt: number
@@ -101,6 +115,8 @@ export interface Message extends MessageContent {
    * the server has it; absent: it is not pinned.
    */
   readonly pinned?: { readonly by: number; readonly at: number }
+  /** Absent: the message was sent as a whole. */
+  readonly stream?: MessageStream
   /** The state of an own message; `sent` for those of others. */
   readonly status: MessageStatus
   /** Why a failed message was not sent. */

@@ -35,6 +35,8 @@ export interface User {
   readonly contactApproval: ContactApproval
   /** The question of the approval `question`. */
   readonly contactQuestion: string
+  /** True: a program. */
+  readonly isBot: boolean
 }
 
 /** The profile of the own user. */

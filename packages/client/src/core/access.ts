@@ -25,6 +25,14 @@ export interface UnsentListener {
   hidden(log: LogKey, msgId: number): void
 }
 
+/** Calls of Logs to Streams. */
+export interface StreamsListener {
+  /** A message is in the pending batch, as an answer or an event has it. */
+  stored(message: MessageRecord): void
+  /** A message was recalled. */
+  gone(log: LogKey, msgId: number): void
+}
+
 /** Calls of Logs to Receipts. */
 export interface ReceiptsListener {
   /** A message of the other user of a direct conversation, at this position, is in the pending batch. */

@@ -68,6 +68,7 @@ export class Core implements CoreMachine, CoreContext, CallsHost, LinkHost {
       token: options.token ?? '',
       online: [],
       typing: [],
+      streams: {},
       uploads: {},
       isDurable: options.isDurable,
     }

@@ -40,6 +40,8 @@ export interface LiveState {
   /** The watched users who are online. */
   readonly online: readonly number[]
   readonly typing: readonly { readonly conversationId: number; readonly userId: number }[]
+  /** The text so far of messages on screen that are being written, by ID. */
+  readonly streams: Readonly<Record<number, string>>
   /** Sent bytes by transaction ID. */
   readonly uploads: Readonly<Record<number, { readonly sent: number; readonly total: number }>>
   /** False: the store has failed; everything is in memory until the page ends. */

@@ -14,6 +14,7 @@ import { History } from './sync/history.js'
 import { Latest } from './sync/latest.js'
 import { MissingQuotes } from './sync/missing-quotes.js'
 import { Reads } from './sync/reads.js'
+import { Streams } from './streams/streams.js'
 import { Sync } from './sync/sync.js'
 import { Wishes } from './wishes.js'
 import { Unsent } from './unsent/unsent.js'
@@ -28,9 +29,14 @@ export function createParts(context: CoreContext): readonly Part[] {
   const unsent = new Unsent(context, access)
   const cachedReads = new CachedReads(context)
   const receipts = new Receipts(context, access)
+  const streams = new Streams(context, {
+    onScreen: () => sync.onScreen,
+    memberCount: (groupId) => cachedReads.memberCount(groupId),
+  })
   const logs: Logs = new Logs(context, {
     unsent,
     receipts,
+    streams,
     headNeeded: (key, wait) => sync.headNeeded(key, wait),
     lastUnknown: (key) => latest.need(key),
     onScreen: () => sync.onScreen,
@@ -57,5 +63,6 @@ export function createParts(context: CoreContext): readonly Part[] {
     new Drafts(context),
     new Wishes(context),
     receipts,
+    streams,
   ]
 }

@@ -44,3 +44,6 @@ export const strangerChats = ['unset', 'allow', 'reject'] as const
 
 /** Platforms of a device. */
 export const platforms = ['unknown', 'ios', 'android', 'windows', 'mac', 'linux', 'web'] as const
+
+/** States of a message that is written piece by piece; named on the wire too. */
+export const streamStates = ['open', 'done', 'failed', 'cancelled', 'interrupted'] as const

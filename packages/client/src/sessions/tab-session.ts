@@ -164,6 +164,7 @@ export class TabSession implements ClientSession {
       token: '',
       online: [],
       typing: [],
+      streams: {},
       uploads: {},
       isDurable: this.#isDurable,
     }

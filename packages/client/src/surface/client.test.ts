@@ -548,7 +548,7 @@ it('groups: list, info, members, and calls', async () => {
   expect(groups.list.getSnapshot()).toEqual([info])
   expect(groups.list.getSnapshot()?.[0]).toBe(info)
   expect(group.members.getSnapshot()).toEqual([
-    { userId: 5, role: 'owner', joinedAt: 1, bannedUntil: 0, displayName: '' },
+    { userId: 5, role: 'owner', joinedAt: 1, bannedUntil: 0, displayName: '', isBot: false },
   ])
   group.members.subscribe(() => {})
   await settled()

@@ -20,9 +20,10 @@ import { pageSize } from '../views/messages/message-loader.js'
 import type { Summaries } from '../views/summaries.js'
 import { cachedValueOf } from '../views/users.js'
 import { createView, deriveView } from '../views/view.js'
-import { checkId, checkOptionalText, checkText, refuse } from './arguments.js'
+import { checkId, checkOneOf, checkOptionalText, checkText, refuse } from './arguments.js'
 import { type Caller, signalOf } from './caller.js'
 import { readDraft } from './draft.js'
+import { writeStream } from './write-stream.js'
 
 /** Parts of a client that conversations use. */
 export interface ConversationSources {
@@ -33,6 +34,9 @@ export interface ConversationSources {
   readonly call: Caller
   readonly clock: Clock
 }
+
+/** `type` of a target, by the kind of its conversation. */
+const targetTypes = { direct: 1, group: 2 }
 
 /** Makes the handle on a conversation. */
 export function createConversation(
@@ -123,6 +127,26 @@ export function createConversation(
     },
     async recall(message, options) {
       await alter(message, { kind: 'recall' }, options)
+    },
+    async stream(source, options = {}) {
+      const given = Object(source) as Partial<AsyncIterable<string> & Iterable<string>>
+      if (!given[Symbol.asyncIterator] && !given[Symbol.iterator])
+        refuse('source', 'an iterable of texts')
+      if (options.kind !== undefined) checkOneOf('options.kind', options.kind, ['text', 'markdown'])
+      checkOptionalText('options.placeholder', options.placeholder)
+      const target = { id, type: targetTypes[kind] }
+      const transactionId = newTransactionId(clock)
+      return writeStream(source, { call, clock, target, transactionId }, options)
+    },
+    async cancelStream(message, options) {
+      const msg_id = storedId(message)
+      await call('message.stream.cancel', { ...ofConversation, msg_id } as never, options)
+    },
+    async showActivity(state, text = '', options) {
+      checkText('state', state, { isEmptyAllowed: true })
+      checkText('text', text, { isEmptyAllowed: true })
+      const data = { ...ofConversation, type: targetTypes[kind], state, text }
+      await call('message.activity', data as never, options)
     },
     async markRead(message, options) {
       const msgId = message === undefined ? newestId() : storedId(message)

@@ -13,6 +13,7 @@ import type {
   GroupMember,
   JoinRequest,
   MessageContent,
+  MessageStream,
   NotDone,
   Profile,
   Quote,
@@ -33,6 +34,7 @@ import {
   pushModes,
   relations,
   strangerChats,
+  streamStates,
 } from '../model/words.js'
 import type { ClientEvents, Plain } from '../protocol-types.js'
 import { publicName, settingNames } from './names.js'
@@ -76,6 +78,8 @@ export const fromWire = {
     isOnline,
     contactApproval: wordOf(contactApprovals, user.auth_mode),
     contactQuestion: user.auth_question,
+    // Stores of earlier clients lack it.
+    isBot: user.is_bot === true,
   }),
 
   profile: once(
@@ -133,6 +137,7 @@ export const fromWire = {
       role: wordOf(memberRoles, member.role),
       joinedAt: member.join_time,
       bannedUntil: endOf(member.expired_time),
+      isBot: member.is_bot === true,
     }),
   ),
 
@@ -236,6 +241,29 @@ export const fromWire = {
       ...(custom && { custom: custom as Partial<CustomMessageData> }),
       ...(mentions && { mentions }),
       ...(receiptsOf && { receiptsOf }),
+    }
+  },
+
+  /**
+   * Returns the content that is shown of a message, and its stream.
+   * @param text the text so far by events; the one of an answer may be longer
+   */
+  stream(
+    record: records.MessageRecord,
+    text: string,
+  ): { readonly content: records.MessageContent; readonly stream?: MessageStream } {
+    const stream = record.fields?.stream as Partial<Record<string, unknown>> | undefined
+    if (!stream || typeof stream !== 'object') return { content: record }
+    const { kind, state, reason, text: answered } = stream
+    const isOpen = state === 'open'
+    const longest = typeof answered === 'string' && answered.length > text.length ? answered : text
+    return {
+      content: isOpen && longest !== '' ? { ...record, content: longest } : record,
+      stream: {
+        kind: kind === 'markdown' ? kind : 'text',
+        state: streamStates.find((each) => each === state) ?? 'done',
+        ...(typeof reason === 'string' && { reason }),
+      },
     }
   },
 

@@ -375,7 +375,7 @@ export class FakeLeader implements Leader {
 
   setLive(changes: Partial<LiveState>): void {
     const { isDurable = true } = this.options
-    const live = { token: '', online: [], typing: [], uploads: {}, isDurable }
+    const live = { token: '', online: [], typing: [], streams: {}, uploads: {}, isDurable }
     this.options.listener.live({ connection: { state: 'idle' }, userId: 0, ...live, ...changes })
   }
 

@@ -51,6 +51,7 @@ export class FakeSession implements ClientSession {
       token: 'secret',
       online: [],
       typing: [],
+      streams: {},
       uploads: {},
       isDurable: true,
     } as LiveState,

@@ -59,6 +59,7 @@ export class SyncBench extends CoreBench {
       const logs: Logs = new Logs(context, {
         unsent: { stored: ignore, gone: ignore, hidden: ignore },
         receipts: { received: ignore },
+        streams: { stored: ignore, gone: ignore },
         headNeeded: (key, wait) => sync.headNeeded(key, wait),
         lastUnknown: (key) => latest.need(key),
         onScreen: () => sync.onScreen,

@@ -156,7 +156,18 @@ export const messageEvents = {
     key: ofLog,
     audience: 'log',
     userChanges: {},
-    causedBy: ['message.send'],
+    causedBy: ['message.send', 'message.stream.append'],
+  }),
+  /**
+   * A message that was written piece by piece has its final text (rule E19). Devices learn it from
+   * `message.replaced`.
+   */
+  'message.stream_ended': event({
+    payload: editedMessage,
+    key: ofLog,
+    audience: 'none',
+    userChanges: {},
+    causedBy: ['message.stream.append'],
   }),
   /**
    * Fields of the message have changed that are no texts. Sessions that do not announce the feature

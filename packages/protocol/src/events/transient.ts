@@ -23,6 +23,7 @@ const {
   reply_to: _replyTo,
   reactions: _reactions,
   pinned: _pinned,
+  stream: _stream,
   ...transientFields
 } = messageFields
 
@@ -38,6 +39,30 @@ export const transientEventSchemas = {
     conversation: eventConversation,
     user_id: int64(),
     state: stringEnum(typingStates),
+  }),
+  /**
+   * Text was appended to a message that is being written (rule E19). A client whose text has the
+   * length `offset` appends it, one with more drops it, and one with less asks `/message/get`.
+   */
+  'message.delta': Type.Object({
+    conversation: eventConversation,
+    msg_id: int64(),
+    index: int64({ description: 'the index of the last append in it' }),
+    offset: int64({ description: 'where it begins in the text so far, in UTF-16 units' }),
+    text: text('the appended text'),
+  }),
+  /** A reader asks the sender to end a message that is being written; for sessions of the sender. */
+  'stream.cancel': Type.Object({
+    conversation: eventConversation,
+    msg_id: int64(),
+    user_id: int64({ description: 'who asks' }),
+  }),
+  /** What a user does, at most once a second; clients end a state that is not repeated. */
+  activity: Type.Object({
+    conversation: eventConversation,
+    user_id: int64(),
+    state: text('such as thinking or searching; "": nothing any more'),
+    text: text('more about it; "" for none'),
   }),
   /** A message with `online_only`, in the shape of other messages without a position. */
   'message.transient': Type.Object(transientFields),

@@ -3,6 +3,8 @@ import {
   broadcastTarget,
   meaningsOf,
   sendContentType,
+  streamEnds,
+  streamKinds,
   targetType,
 } from '../enums.js'
 import { operation } from '../operation.js'
@@ -12,11 +14,24 @@ import {
   FailedTarget,
   MessagePage,
   PinnedConversations,
+  StreamPosition,
   UnreadEntry,
   UserReaction,
 } from '../resources/messaging.js'
 import { FoundMessage, PinnedMessages } from '../resources/sync.js'
-import { array, boolean, int32, int64, intEnum, list, optional, string, Type } from '../schema.js'
+import {
+  array,
+  boolean,
+  int32,
+  int64,
+  intEnum,
+  list,
+  object,
+  optional,
+  string,
+  stringEnum,
+  Type,
+} from '../schema.js'
 import { done, get, id, nextCursor, pageParameters, post, putOrPost } from './fields.js'
 
 const tag = 'Messages'
@@ -83,6 +98,19 @@ const sendBody = {
   type: intEnum(meaningsOf(targetType), { description: 'target type' }),
 }
 
+/** The parameter of /message/send that begins a stream. */
+const streamBegin = {
+  stream: optional(
+    object(
+      { kind: stringEnum(streamKinds, { description: 'how the text is to be shown' }) },
+      {
+        description:
+          'the text follows in pieces by /message/stream/append; one target, content_type 0 (text), not online_only',
+      },
+    ),
+  ),
+}
+
 const sendExtras = {
   msg_ids: optional(
     array(int64(), { description: 'message ID; present when there is exactly one recipient' }),
@@ -113,6 +141,7 @@ export const sendMessage = operation({
   scopes: ['messages:send'],
   body: {
     ...sendBody,
+    ...streamBegin,
     reply_to: optional(
       id(
         'message that it replies to, in the same conversation; not with online_only nor from content_type 9 up; dropped with content_type 7 (forward)',
@@ -138,6 +167,122 @@ export const sendMessage = operation({
     'message_type_refused',
     'edited_meanwhile',
     'reply_unavailable',
+    'too_many_requests',
+  ],
+})
+
+/** Bytes of one piece of text. */
+const maxChunkBytes = 8_192
+
+const streamedMessage = {
+  conversation_id: conversationId,
+  msg_id: id('message ID'),
+}
+
+/**
+ * Pieces are stored one by one: code 200 means that the piece is on disk. A repeat of the last one
+ * succeeds and changes nothing. The end is an edit of the message. Rule E19.
+ */
+export const appendStream = operation({
+  id: 'message.stream.append',
+  methods: post,
+  path: '/message/stream/append',
+  tag,
+  summary: 'Appends text to a message that is being written, and ends it.',
+  description:
+    'index counts from 1 without a gap. The last index again with the same text is a success, also after the end; any other one answers 13012 with next_index and state. An empty text is a sign of life: after 30 s without an append the service ends the stream.',
+  callers: 'sender',
+  scopes: ['messages:send'],
+  origin: 'extension',
+  countsForApp: false,
+  bodyBytesPerToken: 4_096,
+  body: {
+    ...streamedMessage,
+    type: intEnum(meaningsOf(targetType), { description: 'target type' }),
+    from_user_id: optional(id("sender; with a user token absent or the caller's own")),
+    index: int64({ description: 'of this piece, from 1', minimum: 1 }),
+    text: string({
+      description: 'splits no surrogate pair; "": a sign of life',
+      maxBytes: maxChunkBytes,
+    }),
+    end: optional(
+      object(
+        {
+          state: stringEnum(streamEnds, { description: 'how it ended' }),
+          reason: optional(string({ description: 'why, for readers', maxLength: 200 })),
+          content: messageText('the whole final text; absent: the text of the pieces'),
+          ext: messageText('the ext of the message from now on; absent: unchanged'),
+          attachment: messageText('its attachment from now on; absent: unchanged'),
+        },
+        { description: 'ends the stream with this piece' },
+      ),
+    ),
+  },
+  data: StreamPosition,
+  errors: [
+    'user_not_found',
+    'user_deleted',
+    'blocked_by_recipient',
+    'stranger_refused',
+    'message_too_large',
+    'group_not_found',
+    'not_group_member',
+    'member_banned',
+    'message_not_found',
+    'stream_refused',
+  ],
+})
+
+/** The sender learns it with its next append. Cancelling again, and after the end, has no effect. */
+export const cancelStream = operation({
+  id: 'message.stream.cancel',
+  methods: post,
+  path: '/message/stream/cancel',
+  tag,
+  summary: 'Asks the sender to end a message that is being written.',
+  description:
+    'Either party of a direct conversation; in a group the sender, owner and admins. Every later append answers cancel: true; connected devices of the sender get the event stream.cancel.',
+  callers: 'party',
+  scopes: ['messages:send'],
+  origin: 'extension',
+  conversation: 'conversation_id',
+  body: streamedMessage,
+  data: done,
+  errors: ['message_not_found', 'conversation_not_found', 'group_not_found', 'member_required'],
+})
+
+/** Reaches connected devices of the others only, like a typing signal (rule E19). */
+export const sendActivity = operation({
+  id: 'message.activity',
+  methods: post,
+  path: '/message/activity',
+  tag,
+  summary: 'Shows the others of a conversation what the sender does.',
+  description:
+    'At most one a second for a sender and conversation reaches them, the newest of each second. Stored nowhere.',
+  callers: 'sender',
+  scopes: ['messages:send'],
+  origin: 'extension',
+  countsForApp: false,
+  body: {
+    conversation_id: conversationId,
+    type: intEnum(meaningsOf(targetType), { description: 'target type' }),
+    from_user_id: optional(id("sender; with a user token absent or the caller's own")),
+    state: string({
+      description: 'such as thinking or searching; "": nothing any more',
+      maxLength: 32,
+    }),
+    text: optional(string({ description: 'more about it', maxLength: 100 })),
+  },
+  data: done,
+  errors: [
+    'user_not_found',
+    'user_deleted',
+    'blocked_by_recipient',
+    'stranger_refused',
+    'group_not_found',
+    'not_group_member',
+    'member_banned',
   ],
 })
 

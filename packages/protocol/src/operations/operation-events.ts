@@ -43,6 +43,8 @@ const reasons: Readonly<Record<string, string>> = {
   'message.receipts': read,
   'message.reactions': read,
   'message.pinned': read,
+  'message.stream.cancel': 'The sender learns it with its next append.',
+  'message.activity': 'It is stored nowhere.',
   'presence.subscribe': read,
   'user.conversation.pin_list': read,
   'push.certificate': read,

@@ -117,6 +117,10 @@ export const appSettingFields = {
   stranger_chat_default: intEnum(meaningsOf(strangerChatDefault), {
     description: 'chats from unknown users where a user has set nothing',
   }),
+  stream_review: boolean({
+    description:
+      'true: devices get no text of a message that is being written by events until it has ended',
+  }),
   system_avatar: location('avatar of the system, user 0; "": none'),
   system_name: string({ description: 'name of the system, user 0', maxLength: 256 }),
   time_zone: string({

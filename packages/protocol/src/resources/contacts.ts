@@ -21,6 +21,7 @@ export const RosterEntry = resource('RosterEntry', 'A user as the caller sees th
   relation: intEnum(meaningsOf(relation)),
   user_id: int64({ description: 'user ID of that user' }),
   username: text('username'),
+  is_bot: boolean({ description: 'true: a program' }),
 })
 /** Another user, or the caller, from the caller's view. */
 export type RosterEntry = Static<typeof RosterEntry>

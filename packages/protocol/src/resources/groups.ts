@@ -91,6 +91,7 @@ const memberFields = {
   expired_time: instant('ban expiration; 0 not banned, -1 permanent'),
   join_time: instant('when the user joined'),
   user_id: int64({ description: 'user ID' }),
+  is_bot: boolean({ description: 'true: a program' }),
 }
 
 /** Group member entry of the contract. Times in ms; an ended ban shows as 0. */

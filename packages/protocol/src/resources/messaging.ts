@@ -134,3 +134,12 @@ export const PinnedConversations = resource(
 )
 /** IDs of pinned conversations, the most recently pinned first. */
 export type PinnedConversations = Static<typeof PinnedConversations>
+
+/** Data of /message/stream/append (rule E19). */
+export const StreamPosition = resource('StreamPosition', 'Where a stream stands.', {
+  next_index: int64({ description: 'the index of the next append' }),
+  length: int64({ description: 'the length of the text so far, in UTF-16 units' }),
+  cancel: boolean({ description: 'true: a reader asks to end it' }),
+})
+/** The next index and the length of a stream, and whether it should end. */
+export type StreamPosition = Static<typeof StreamPosition>

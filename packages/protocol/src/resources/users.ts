@@ -38,6 +38,7 @@ export const UserProfile = resource('UserProfile', 'The profile of a user, as th
   public_info: text('public information, visible to contacts and strangers'),
   user_id: int64({ description: 'user ID' }),
   username: text('username'),
+  is_bot: boolean({ description: 'true: a program' }),
 })
 /** The profile of the acting user; unset texts are "" (rule A6). */
 export type UserProfile = Static<typeof UserProfile>

@@ -20,6 +20,18 @@ export interface BusMessages {
   /** Questions of one node to another one. */
   'node.question': QuestionMessage
   'node.answer': AnswerMessage
+  /** Text was appended to a message that is being written. */
+  'stream.appended': {
+    readonly appId: string
+    readonly lowId: Int64
+    readonly highId: Int64
+    readonly isGroup: boolean
+    readonly messageId: number
+    readonly index: number
+    readonly offset: number
+    readonly text: string
+    readonly after: number
+  }
   /** An event that is not stored, for sessions of any node. */
   'event.transient': {
     readonly appId: string

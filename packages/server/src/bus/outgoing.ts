@@ -20,7 +20,11 @@ export type BusLoss =
 /** All messages of a node; only events that are not stored give way. */
 const bytesPerSecond = 200_000
 /** The part of the budget that events of a kind leave to more important ones; none by default. */
-const leftToOthers: Readonly<Record<string, number>> = { typing: 1 / 2 }
+const leftToOthers: Readonly<Record<string, number>> = {
+  typing: 1 / 2,
+  activity: 1 / 2,
+  'message.delta': 1 / 4,
+}
 const maxWaitingBytes = 4 * 1024 * 1024
 
 /** The messages that wait for the next statement. */
@@ -41,9 +45,9 @@ export class Outgoing {
     const bytes = Buffer.byteLength(json)
     if (bytes > maxMessageBytes) return 'too_long'
     if (this.#bytes + bytes > maxWaitingBytes) return 'too_many'
-    if (topic === 'event.transient') {
-      const { event } = message as BusMessages['event.transient']
-      const left = (leftToOthers[event.kind] ?? 0) * bytesPerSecond
+    const kind = transientKind(topic, message)
+    if (kind !== null) {
+      const left = (leftToOthers[kind] ?? 0) * bytesPerSecond
       if (this.#budget.waitMs(bytes + left) > 0) return 'over_budget'
     }
     this.#budget.charge(bytes)
@@ -59,4 +63,10 @@ export class Outgoing {
     this.#bytes = 0
     return waiting
   }
+}
+
+/** Returns the kind of an event that is not stored; null for other messages. */
+function transientKind<T extends Topic>(topic: T, message: BusMessages[T]): string | null {
+  if (topic === 'stream.appended') return 'message.delta'
+  return topic === 'event.transient' ? (message as BusMessages['event.transient']).event.kind : null
 }

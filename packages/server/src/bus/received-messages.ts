@@ -13,6 +13,7 @@ const maxNameLength = 1_000
 const isName: Check = (value) => typeof value === 'string' && value.length <= maxNameLength
 const isText: Check = (value) => typeof value === 'string'
 const isNumber: Check = (value) => typeof value === 'number'
+const isFlag: Check = (value) => typeof value === 'boolean'
 const isId: Check = (value) => typeof value === 'number' || typeof value === 'bigint'
 const isListOf =
   (check: Check): Check =>
@@ -49,6 +50,17 @@ const members: { readonly [T in Topic]: Readonly<Record<keyof BusMessages[T], Ch
     texts: isListOf(isText),
   },
   'node.answer': { to: isName, id: isNumber, answers: isListOf(isAnswer) },
+  'stream.appended': {
+    appId: isName,
+    lowId: isId,
+    highId: isId,
+    isGroup: isFlag,
+    messageId: isNumber,
+    index: isNumber,
+    offset: isNumber,
+    text: isText,
+    after: isNumber,
+  },
   'event.transient': { appId: isName, event: isEvent, receivers: isReceivers },
 }
 

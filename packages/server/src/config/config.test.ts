@@ -86,6 +86,13 @@ describe('loadConfig', () => {
         reservedUsernamePrefixes: [],
         devicesPerUser: 20,
       },
+      streams: {
+        silentMs: 30_000,
+        longestMs: 1_800_000,
+        appendIntervalMs: 200,
+        appendBurst: 20,
+        perSender: 10,
+      },
       messages: { maxMessageBytes: 65_536, maxTargets: 500, transactionTtlMs: 86_400_000 },
       outbox: { maxLagMs: 604_800_000 },
       outbound: { allow: [], proxy: null },

@@ -104,6 +104,16 @@ export interface ServerConfig {
     readonly maxTargets: number
     readonly transactionTtlMs: number
   }
+  /** Messages that are written piece by piece. */
+  readonly streams: {
+    readonly silentMs: number
+    readonly longestMs: number
+    /** Appends to one message. */
+    readonly appendIntervalMs: number
+    readonly appendBurst: number
+    /** Open ones of one sender. */
+    readonly perSender: number
+  }
   readonly writer: {
     readonly batchMessages: number
     readonly queueMessages: number
@@ -287,6 +297,13 @@ function serverConfig(values: OptionValues, path: string | undefined): ServerCon
       maxMessageBytes: values.maxMessageBytes,
       maxTargets: values.maxTargets,
       transactionTtlMs: values.transactionHours * 3_600_000,
+    },
+    streams: {
+      silentMs: values.streamSilentSeconds * 1_000,
+      longestMs: values.streamMinutes * 60_000,
+      appendIntervalMs: 1_000 / values.streamAppendsPerSecond,
+      appendBurst: values.streamAppendBurst,
+      perSender: values.streamsPerSender,
     },
     writer: {
       batchMessages: values.batchMessages,

@@ -291,6 +291,7 @@ function buildContext(
 ): Omit<Context, 'stop'> {
   const metrics: Metrics = new Metrics({
     messages: () => services.messaging.writer.queuedMessages,
+    chunks: () => services.messaging.chunks.queuedChunks,
     messageBytes: () => services.messaging.writer.queuedBytes,
     positions: () => services.messaging.positions.queuedMoves,
     files: () => services.files.fileWriter.queuedFiles,

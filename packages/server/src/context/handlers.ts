@@ -26,6 +26,7 @@ import { pinHandlers } from '../api/messaging/pins.js'
 import { pinnedMessageHandlers } from '../api/messaging/pinned-messages.js'
 import { reactionHandlers } from '../api/messaging/reactions.js'
 import { recallHandlers } from '../api/messaging/recall.js'
+import { streamHandlers } from '../api/messaging/streams.js'
 import { sendingHandlers } from '../api/messaging/sending.js'
 import { syncHandlers } from '../api/messaging/sync.js'
 import { nodeHandlers } from '../api/nodes/operator.js'
@@ -96,6 +97,7 @@ export function createHandlers(services: Services): readonly Handler[] {
     recallHandlers(services.messaging),
     reactionHandlers(services.messaging),
     pinnedMessageHandlers({ ...services.messaging, messageAnswers }),
+    streamHandlers(services.messaging),
     conversationHandlers({ ...services.messaging, messageAnswers }),
     syncHandlers({ ...services.messaging, messageAnswers }),
     appHandlers(services.apps),

@@ -11,7 +11,10 @@ import type { Stores } from './stores.js'
  */
 export function personalStores(stores: Stores): readonly UserRows[] {
   const storeOf: Record<
-    Exclude<ErasedTable, 'user_changes' | 'message_reactions'> | 'readers' | 'users',
+    | Exclude<ErasedTable, 'user_changes' | 'message_reactions'>
+    | 'readers'
+    | 'users'
+    | 'message_streams',
     UserRows
   > = {
     contact_requests: stores.contactRequests,
@@ -33,6 +36,7 @@ export function personalStores(stores: Stores): readonly UserRows[] {
     login_networks: stores.loginNetworks,
     user_identities: stores.identities,
     readers: stores.readers,
+    message_streams: stores.streams,
     user_settings: stores.settings,
     user_badges: stores.users,
     users: stores.users,

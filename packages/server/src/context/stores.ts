@@ -23,6 +23,7 @@ import { PinnedMessageStore } from '../domain/messaging/log/pinned-message-store
 import { ReactionStore } from '../domain/messaging/log/reaction-store.js'
 import { MuteGapStore } from '../domain/messaging/readers/mute-gap-store.js'
 import { ReaderStore } from '../domain/messaging/readers/reader-store.js'
+import { StreamStore } from '../domain/messaging/streams/stream-store.js'
 import { DeliveryStore } from '../domain/push/deliveries/delivery-store.js'
 import { PushPreferenceStore } from '../domain/push/preferences/push-preference-store.js'
 import { SessionStore } from '../domain/sessions/session-store.js'
@@ -81,6 +82,7 @@ export function createStores({
     removals: new RemovalStore(database),
     sessions: new SessionStore(),
     shares: new ShareStore(database),
+    streams: new StreamStore(),
     settings: new SettingsStore(database, userStates),
     storedMessages: new StoredMessages(database),
     tokens: new TokenStore(database, tokens),

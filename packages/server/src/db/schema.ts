@@ -48,6 +48,8 @@ export interface Schema {
   message_changes: MessageChangesTable
   message_reactions: TableOf<typeof messageReactionsTable>
   pinned_messages: TableOf<typeof pinnedMessagesTable>
+  message_streams: TableOf<typeof messageStreamsTable>
+  stream_chunks: TableOf<typeof streamChunksTable>
   outbox: OutboxTable
   outbox_heads: OutboxHeadsTable
   outbox_positions: OutboxPositionsTable
@@ -632,6 +634,48 @@ export const pinnedMessagesTable = {
   pinned_by: int64,
   /** Strictly grows with every pin of a conversation. */
   pinned_at: bigint,
+}
+
+/**
+ * Messages that are written piece by piece, and for a day those that were (rule E19). The key is
+ * that of the message.
+ */
+export const messageStreamsTable = {
+  app_id: text,
+  low_id: int64,
+  high_id: int64,
+  msg_id: bigint,
+  sender_id: int64,
+  is_group: smallint,
+  /** 0 open, 1 done, 2 failed, 3 cancelled, 4 interrupted, 5 the message is gone */
+  state: smallint,
+  next_index: bigint,
+  /** The length of the text so far, in UTF-16 units. */
+  length: bigint,
+  /** Bytes of the text so far and of the other texts of the message. */
+  bytes: bigint,
+  /** The hash of the last chunk; '' = there is none. */
+  last_hash: text,
+  /** The instant at which all appends were due that came, at the rate of the limit. */
+  rate_at: bigint,
+  /** 1: a reader asks to end it */
+  is_cancelled: generated(smallint),
+  started_at: bigint,
+  appended_at: bigint,
+  /** The instant at which the upkeep looks at it next. */
+  due_at: bigint,
+}
+
+/** The text of a stream, until it has ended. */
+export const streamChunksTable = {
+  app_id: text,
+  low_id: int64,
+  high_id: int64,
+  msg_id: bigint,
+  /** Dense from 1. */
+  chunk_index: bigint,
+  sender_id: int64,
+  content: text,
 }
 
 /** Events for consumers, in the order of the commits; see outbox/. */

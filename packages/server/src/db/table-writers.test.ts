@@ -38,6 +38,8 @@ const tableWriters: Readonly<Record<keyof Schema, string>> = {
   message_changes: 'domain/messaging/log/change',
   message_reactions: 'domain/messaging/log/reaction',
   pinned_messages: 'domain/messaging/log/pinned-message',
+  message_streams: 'domain/messaging/streams/stream',
+  stream_chunks: 'domain/messaging/streams/stream',
   outbox: 'outbox/outbox',
   outbox_heads: 'outbox/outbox',
   outbox_positions: 'outbox/outbox',

@@ -47,6 +47,13 @@ interface AppDeliveryOptions {
   openSessions(userId: Int64): readonly Session[]
 }
 
+/** The log of a conversation of the app. */
+interface LogOfApp {
+  readonly lowId: Int64
+  readonly highId: Int64
+  readonly isGroup: boolean
+}
+
 /** A user with sessions that have entered. */
 interface ConnectedUser {
   sessions: readonly Session[]
@@ -136,6 +143,14 @@ export class AppDelivery {
   /** The sessions of members who receive messages of the group live. */
   receiving(groupId: Int64): readonly Session[] {
     return this.#readers.receiving(groupId)
+  }
+
+  /** The sessions that may see a message and know its text while it is written. */
+  streamReceivers({ lowId, highId, isGroup }: LogOfApp, messageId: number): readonly Session[] {
+    const sessions = isGroup
+      ? this.#readers.receivingOlder(lowId, messageId).visible
+      : [...new Set([lowId, highId])].flatMap((userId) => this.#users.get(userId)?.sessions ?? none)
+    return sessions.filter(({ features }) => features.has('streams'))
   }
 
   stop(): void {

@@ -17,9 +17,11 @@ import { AppDelivery, type AppSource, type DeliveryObserver } from './app-delive
 import type { SessionDelivery, DeliveryListener, SyncState } from './delivery.js'
 import type { Timers } from './outbox-follower.js'
 import type { MembershipStore } from './receivers/membership-store.js'
+import type { AppendedText, StreamDelivery } from './stream-delivery.js'
 import type { TransientDelivery } from './transient-delivery.js'
 import { type FanOutObserver, FanOuts } from './writing/fan-outs.js'
 import { emptyFrame, encodeEvent } from './writing/frames.js'
+import { StreamTexts } from './writing/stream-texts.js'
 
 export interface NodeDeliveryOptions {
   readonly database: Database
@@ -60,11 +62,14 @@ const eventLoop: Timers = {
 }
 
 /** Brings events to the sessions of this node. Delivery of an app runs while the app has sessions. */
-export class NodeDelivery implements SessionDelivery, HandOver, RecentOutbox, TransientDelivery {
+export class NodeDelivery
+  implements SessionDelivery, HandOver, RecentOutbox, TransientDelivery, StreamDelivery
+{
   readonly #apps = new Map<string, RunningApp>()
   /** Apps that were disabled since the start. */
   readonly #inactive = new Set<string>()
   readonly #fanOuts: FanOuts
+  readonly #streams: StreamTexts
   readonly #timers: Timers
   readonly #listeners: DeliveryListener[] = []
   #subscriptions: readonly (() => void)[] = []
@@ -73,6 +78,11 @@ export class NodeDelivery implements SessionDelivery, HandOver, RecentOutbox, Tr
 
   constructor(private readonly options: NodeDeliveryOptions) {
     this.#timers = options.timers ?? eventLoop
+    this.#streams = new StreamTexts({
+      deliveryOf: (appId) => this.#apps.get(appId)?.delivery,
+      fanOuts: () => this.#fanOuts,
+      after: this.#timers.after,
+    })
     this.#fanOuts = new FanOuts({ observer: options.observer, nextTurn: this.#timers.nextTurn })
   }
 
@@ -94,6 +104,7 @@ export class NodeDelivery implements SessionDelivery, HandOver, RecentOutbox, Tr
       bus.subscribe('outbox.appended', ({ appId }) => this.#apps.get(appId)?.delivery.wake()),
       epoch.subscribe(() => this.#closeEpoch()),
       bus.subscribe('event.transient', (message) => this.#writeTransient(message)),
+      bus.subscribe('stream.appended', (text) => this.#streams.add(text)),
       bus.subscribe('cache.invalidated', ({ cache, key }) => {
         if (cache === 'apps') void this.#checkApp(key)
       }),
@@ -192,6 +203,10 @@ export class NodeDelivery implements SessionDelivery, HandOver, RecentOutbox, Tr
       isTransient: true,
       ended() {},
     })
+  }
+
+  appended({ conversation: { appId, lowId, highId, isGroup }, ...text }: AppendedText): void {
+    this.options.bus.publish('stream.appended', { appId, lowId, highId, isGroup, ...text })
   }
 
   toSession(session: Session, { kind, data }: TransientEvent): boolean {

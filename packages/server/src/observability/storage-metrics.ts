@@ -5,7 +5,7 @@ const commitBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2
 const batchBuckets = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
 
 /** Kinds of batches. */
-export type BatchKind = 'messages' | 'positions' | 'files' | 'sessions'
+export type BatchKind = 'messages' | 'chunks' | 'positions' | 'files' | 'sessions'
 
 /** Figures of the checkpoints of the embedded database. */
 export interface CheckpointFigures {
@@ -53,6 +53,7 @@ export class StorageMetrics {
           if (!batch.failed) this.#storedMessages += batch.size
         },
       },
+      chunks: this.#watchBatches('chunk', 'chunks', 'chunks of streams', queued.chunks),
       positions: this.#watchBatches(
         'position',
         'moves',

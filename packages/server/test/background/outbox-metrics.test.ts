@@ -40,6 +40,7 @@ describe.each(testBackends())('metrics of the outbox on $name', (backend) => {
     metrics = new Metrics({
       messages: () => 0,
       messageBytes: () => 0,
+      chunks: () => 0,
       positions: () => 0,
       files: () => 0,
       sessions: () => 0,

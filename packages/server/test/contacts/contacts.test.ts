@@ -312,6 +312,7 @@ describe.each(anyBackend())('contacts on $name', (backend) => {
         relation: relations.stranger,
         user_id: bob.id,
         username: bob.username,
+        is_bot: false,
       }
       const lookUps = [
         () => alice.api.call('GET', '/roster/id', { query: { user_id: bob.id } }),

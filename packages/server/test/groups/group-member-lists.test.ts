@@ -51,6 +51,7 @@ describe.each(anyBackend())('lists of members on $name', (backend) => {
       expired_time: 0,
       join_time: expect.any(Number),
       user_id: ids[0],
+      is_bot: false,
     })
     expect(envelope.total).toBe(23)
     const last = await groupQuery(owner.api, '/group/member_list', group_id, { limit: 23 })

@@ -259,6 +259,7 @@ describe.each(anyBackend())('profiles on $name', (backend) => {
       nick_name: '',
       private_info: '',
       public_info: '',
+      is_bot: false,
     }
     const profileOf = async (session: Session) =>
       (await session.api.succeed('GET', '/user/profile')).data

@@ -37,7 +37,7 @@ describe('connecting', () => {
           platform: 6,
           user_agent: 'test',
           sdk: 'test',
-          features: ['message.updated', 'changes.skipped'],
+          features: ['message.updated', 'changes.skipped', 'streams'],
         },
       },
     ])

@@ -57,7 +57,7 @@ const maxRefusals = 3
 /** A session that is replaced so soon may have been displaced by an older one of the same device. */
 const displacedMs = 5_000
 /** The additions to the contract that this client knows. */
-const features = ['message.updated', 'changes.skipped']
+const features = ['message.updated', 'changes.skipped', 'streams']
 const replaced = 4500
 const tokenExpired = 4003
 const invalidToken = 4505

@@ -2,7 +2,7 @@ import { pairOf } from '../../model/log-key.js'
 import { type Alteration, combined, isWhole } from '../../model/message-fields.js'
 import type { LogKey, LogRecord } from '../../model/records.js'
 import type { StoredState } from '../../ports/store.js'
-import type { ReceiptsListener, UnsentListener } from '../access.js'
+import type { ReceiptsListener, StreamsListener, UnsentListener } from '../access.js'
 import type { CoreContext } from '../core-context.js'
 import type { Command } from '../inputs.js'
 import type { Part } from '../part.js'
@@ -24,6 +24,7 @@ import { Quotes } from './quotes.js'
 export interface LogsListeners {
   readonly unsent: UnsentListener
   readonly receipts: ReceiptsListener
+  readonly streams: StreamsListener
   /** The server must say the numbers of a log. */
   headNeeded(key: LogKey, wait: Fold['wait']): void
   /** The newest visible message of a log is not known. */
@@ -215,7 +216,7 @@ export class Logs implements Part {
     recalled,
     ...fold
   }: Fold): void {
-    const { unsent, receipts } = this.#listeners
+    const { unsent, receipts, streams } = this.#listeners
     const { me } = this.#context
     const { key } = record
     for (const watch of this.#watches.get(key) ?? []) {
@@ -228,8 +229,14 @@ export class Logs implements Part {
     for (const message of messages.values())
       if (isWhole(message) && message.senderId !== me) received = Math.max(received, message.seq)
     for (const message of new Set([...messages.values(), ...edited]))
-      if (isWhole(message)) unsent.stored(message)
-    for (const msgId of recalled) unsent.gone(key, msgId)
+      if (isWhole(message)) {
+        unsent.stored(message)
+        streams.stored(message)
+      }
+    for (const msgId of recalled) {
+      unsent.gone(key, msgId)
+      streams.gone(key, msgId)
+    }
     if (hiddenMsgId > 0) unsent.hidden(key, hiddenMsgId)
     if (record.kind === 'direct' && received > record.deliveredSeq) receipts.received(key, received)
     this.#announce(record, fold.wait)

@@ -46,12 +46,13 @@ export function composeMessages(
   {
     me,
     uploads,
+    streams,
     alterations,
     quotes,
     wishes,
     keyOfUnsent,
     former,
-  }: Pick<LiveState, 'uploads'> & {
+  }: Pick<LiveState, 'uploads' | 'streams'> & {
     readonly me: number
     readonly alterations: readonly UnsentRecord[]
     readonly quotes: Pick<ShownQuotes, 'find'>
@@ -79,8 +80,10 @@ export function composeMessages(
     const { replyTo } = record
     const quote = replyTo && quotes.find({ ...record, replyTo })
     const own = wishes.filter(({ log, msgId }) => log === record.log && msgId === record.msgId)
-    add(`${record.log}/${record.seq}`, [record, status, alteration, quote, me, ...own], () =>
-      storedMessage(record, log, { me, status, alteration, quote, wishes: own }),
+    const streamed = streams[record.msgId]
+    const inputs = [record, status, alteration, quote, streamed, me, ...own]
+    add(`${record.log}/${record.seq}`, inputs, () =>
+      storedMessage(record, log, { me, status, alteration, quote, streamed, wishes: own }),
     )
   }
   for (const entry of unsent) {

@@ -49,10 +49,10 @@ export function createMessageList(
     const records = loader.windows.map(({ record }) => record)
     const { changes, pending, failure, isUnknown } = loader
     const alterations = parts.alterations(id, kind)
-    const { cached } = hub.session.state
+    const { live, cached } = hub.session.state
     const quotes = keys().map((key) => cached.get(quotesKey(key)))
     return [
-      ...[changes, unsent, alterations, uploads, hub.me, pending, failure, isUnknown],
+      ...[changes, unsent, alterations, uploads, live.streams, hub.me, pending, failure, isUnknown],
       ...[...records, cached.get(wishesKey), ...quotes],
     ]
   }
@@ -65,6 +65,7 @@ export function createMessageList(
       lastInputs = next
       const { me } = hub
       const { live, cached } = hub.session.state
+      const { uploads, streams } = live
       const { rows, hasOlder, hasNewer, isLoading, failure } = loader
       const unsent = hasNewer ? [] : parts.unsent(id, kind)
       const alterations = parts.alterations(id, kind)
@@ -72,7 +73,7 @@ export function createMessageList(
       const quotes = quotesOf(loader.windows)
       const [keyOfUnsent = ''] = keys()
       composed = composeMessages(rows, unsent, {
-        ...{ me, uploads: live.uploads, alterations, wishes, quotes, keyOfUnsent },
+        ...{ me, uploads, streams, alterations, wishes, quotes, keyOfUnsent },
         former: composed,
       })
       const isSameMissing = namesOf(missing) === namesOf(quotes.missing)

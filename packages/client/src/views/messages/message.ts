@@ -46,8 +46,9 @@ export function alterationOf(
 export function storedMessage(
   record: MessageRecord,
   log: Pick<LogRecord, 'kind' | 'conversationId'>,
-  { me, status, alteration, quote, wishes = [] }: StoredMessageState,
+  { me, status, alteration, quote, streamed = '', wishes = [] }: StoredMessageState,
 ): Message {
+  const { content, stream } = fromWire.stream(record, streamed)
   const isOwn = record.senderId === me
   return {
     key: keyOfStored(record, me),
@@ -56,11 +57,13 @@ export function storedMessage(
     conversationId: log.conversationId,
     senderId: record.senderId,
     isOwn,
-    ...fromWire.content(record),
+    ...fromWire.content(content),
+    ...(stream && { stream }),
     isSystem: record.isSystem,
     isBroadcast: log.kind === 'broadcast',
     timestamp: record.timestamp,
-    isEdited: record.editTimestamp !== 0,
+    // The end of a stream is an edit that nobody is told of.
+    isEdited: record.editTimestamp !== 0 && !stream,
     editedAt: record.editTimestamp,
     ...replyOf(record, quote),
     ...messageState(record, wishes, me),
@@ -106,6 +109,8 @@ export interface StoredMessageState {
   readonly alteration?: UnsentRecord | undefined
   /** What is known of the original of a reply. */
   readonly quote?: QuoteRecord | undefined
+  /** The text so far of one that is being written, where events have brought it. */
+  readonly streamed?: string | undefined
   /** What the own user wants of it, and the server may not have yet. */
   readonly wishes?: readonly Wish[]
 }

@@ -89,5 +89,6 @@ function toRosterEntry(entry: ContactEntry): RosterEntry {
     relation: relationOf(entry),
     user_id: entry.userId,
     username: entry.username,
+    is_bot: entry.isBot,
   }
 }

@@ -10,7 +10,7 @@ import {
   listGroupMembers,
   listMemberInfo,
 } from '@hermod/protocol'
-import type { Member } from '../../domain/groups/core/group-model.js'
+import type { SeenMember } from '../../domain/groups/core/group-model.js'
 import type { GroupMemberService } from '../../domain/groups/membership/group-member-service.js'
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import { toPage } from './page.js'
@@ -56,15 +56,22 @@ export function groupMemberHandlers({
   ]
 }
 
-function toGroupMember({ displayName, banExpiresAt, joinedAt, userId }: Member): GroupMember {
+function toGroupMember({
+  displayName,
+  banExpiresAt,
+  joinedAt,
+  userId,
+  isBot,
+}: SeenMember): GroupMember {
   return {
     display_name: displayName,
     expired_time: banExpiresAt,
     join_time: joinedAt,
     user_id: userId,
+    is_bot: isBot,
   }
 }
 
-function toMemberInfo(member: Member): GroupMemberInfo {
+function toMemberInfo(member: SeenMember): GroupMemberInfo {
   return { ...toGroupMember(member), role: member.role }
 }

@@ -79,6 +79,7 @@ function toSendRequest(params: SendParams, isSystem: boolean): SendRequest {
     // 0 counts as absent (rule E4).
     transactionId: transactionId === undefined || transactionId === 0 ? null : transactionId,
     isSystem,
+    stream: params.stream?.kind,
     relatedMessageId: params.related_mid,
     seenEdit: params.edit_timestamp,
     replyToId: params.reply_to,

@@ -83,5 +83,6 @@ function toProfile(user: User): UserProfile {
     public_info: user.publicInfo,
     user_id: user.userId,
     username: user.username,
+    is_bot: user.isBot,
   }
 }

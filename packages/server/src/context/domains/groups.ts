@@ -98,6 +98,7 @@ export function createGroups(
       memberships,
       inviter,
       budget,
+      users,
     }),
     groupMessageRules: new GroupMessageRules({ groups, members, cache, clock }),
     groupModeration: new GroupModerationService({

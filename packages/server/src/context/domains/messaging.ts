@@ -33,6 +33,10 @@ import { RetentionWalkStore } from '../../domain/messaging/retention/retention-w
 import { BroadcastService } from '../../domain/messaging/sending/broadcast-service.js'
 import { MessageService } from '../../domain/messaging/sending/message-service.js'
 import { MessageWriter } from '../../domain/messaging/sending/message-writer.js'
+import { ChunkWriter } from '../../domain/messaging/streams/chunk-writer.js'
+import { StreamEnds } from '../../domain/messaging/operations/stream-ends.js'
+import { StreamUpkeep } from '../../domain/messaging/operations/stream-upkeep.js'
+import { StreamService } from '../../domain/messaging/sending/stream-service.js'
 import { RecipientRules } from '../../domain/messaging/sending/recipient-rules.js'
 import { ReplyRules } from '../../domain/messaging/sending/reply-rules.js'
 import { TransientMessages } from '../../domain/messaging/transient/transient-messages.js'
@@ -51,7 +55,7 @@ import type { Infrastructure } from '../infrastructure.js'
 import type { GroupServices } from './groups.js'
 
 interface MessagingOptions {
-  readonly config: Pick<ServerConfig, 'messages' | 'writer'>
+  readonly config: Pick<ServerConfig, 'messages' | 'streams' | 'writer'>
   /** Announces that an app has new messages. */
   readonly appended: (appId: string) => void
   readonly accounts: AccountService
@@ -136,6 +140,7 @@ export function createMessaging(
   const messageOperations = new MessageOperations({
     database,
     store: stores.messages,
+    streams: stores.streams,
     conversationStore: conversations,
     alterations,
     reactions: stores.reactions,
@@ -155,6 +160,40 @@ export function createMessaging(
     maxMessageBytes,
     transactionTtlMs,
   })
+  const chunks = new ChunkWriter({
+    database,
+    clock,
+    limits: {
+      maxBytes: maxMessageBytes,
+      pace: {
+        intervalMs: config.streams.appendIntervalMs,
+        burst: config.streams.appendBurst,
+      },
+    },
+    maxBatchChunks: config.writer.batchMessages,
+    maxQueuedChunks: config.writer.queueMessages,
+    observer: metrics.storage.batches.chunks,
+  })
+  const streamEnds = new StreamEnds({
+    database,
+    store: stores.messages,
+    streams: stores.streams,
+    conversationStore: conversations,
+    alterations,
+    outbox,
+    clock,
+    maxMessageBytes,
+  })
+  const streamUpkeep = new StreamUpkeep({
+    database,
+    streams: stores.streams,
+    ends: streamEnds,
+    clock,
+    silentMs: config.streams.silentMs,
+    longestMs: config.streams.longestMs,
+    rememberMs: transactionTtlMs,
+  })
+  const transients = new TransientMessages({ transient: delivery, clock })
   const historyRetention = new HistoryRetention({
     database,
     apps,
@@ -281,11 +320,29 @@ export function createMessaging(
       writer,
       operations: messageOperations,
       ids,
-      transients: new TransientMessages({ transient: delivery, clock }),
+      transients,
+      streams: stores.streams,
+      maxOpenStreams: config.streams.perSender,
       clock,
       maxMessageBytes,
       maxTargets,
       acknowledgements,
+    }),
+    chunks,
+    streams: new StreamService({
+      database,
+      accounts,
+      recipients: recipientRules,
+      finder,
+      groupRules,
+      streams: stores.streams,
+      messages: stores.messages,
+      writer: chunks,
+      ends: streamEnds,
+      outbox: stores.outbox,
+      deltas: delivery,
+      transients,
+      isReviewed: async (appId) => (await apps.get(appId)).settings.stream_review,
     }),
     messageReceipts: new MessageReceiptService({
       database,
@@ -336,6 +393,7 @@ export function createMessaging(
             walked: (walk) => log.info(walk, 'old messages removed'),
           }),
       },
+      { name: 'streams', intervalMs: 1_000, run: (signal) => streamUpkeep.run(signal) },
       { name: 'old transaction IDs', intervalMs: minuteMs, run: () => sweeper.run() },
     ],
   } satisfies Domain

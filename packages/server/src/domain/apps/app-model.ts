@@ -37,6 +37,7 @@ export const defaultAppSettings: AppSettings = {
   registration_burst: 60,
   registration_rate: 10,
   stranger_chat_default: 1,
+  stream_review: false,
   system_avatar: '',
   system_name: 'System',
   time_zone: 'UTC',

@@ -51,6 +51,7 @@ export interface ContactEntry extends Contact {
   readonly publicInfo: string
   readonly authMode: number
   readonly authQuestion: string
+  readonly isBot: boolean
 }
 
 /** The system, user 0, which takes no contact requests (rule E11b). */
@@ -67,6 +68,7 @@ export function systemEntry({
     publicInfo: '',
     authMode: authMode.closed,
     authQuestion: '',
+    isBot: false,
     state: relation.stranger,
     isBlocked: false,
     isUnasked: false,

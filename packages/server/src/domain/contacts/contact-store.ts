@@ -329,7 +329,7 @@ export class ContactStore {
           .onRef('c.peer_id', '=', 'u.user_id'),
       )
       .select(camelCase(['user_id', 'username', 'nick_name', 'avatar'], 'u'))
-      .select(camelCase(['description', 'public_info'], 'u'))
+      .select(camelCase(['description', 'public_info', 'is_bot'], 'u'))
       .select(camelCase(['auth_mode', 'auth_question'], 's'))
       .select(camelCase(['alias', 'ext', 'mute_notification'], 'c'))
       .select(camelCase(['state', 'is_blocked', 'is_unasked'], 'c'))
@@ -350,6 +350,7 @@ export class ContactStore {
         alias: row.alias ?? '',
         ext: row.ext ?? '',
         isMuted: row.muteNotification === 1,
+        isBot: row.isBot === 1,
       }),
     )
   }

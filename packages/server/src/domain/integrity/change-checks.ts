@@ -1,4 +1,4 @@
-import { alterationKind } from '@hermod/protocol'
+import { alterationKind, changeableFields } from '@hermod/protocol'
 import { sql } from '../../db/kysely.js'
 import { type IntegrityCheck, log, sameConversation } from './integrity-check.js'
 
@@ -23,12 +23,20 @@ const isAltered = sql.raw(
     .join(' ')} else 0 end`,
 )
 
+/** Condition that a message has a field which only an update sets: a stream begins with the send. */
+const hasUpdatedField = sql.raw(
+  Object.keys(changeableFields)
+    .filter((name) => name !== 'stream')
+    .map((name) => `fields like '%"${name}":%'`)
+    .join(' or '),
+)
+
 /** For each kind of alteration that a message shows the messages with it. */
 const alteredMessages = sql.join(
   (
     [
       ['edited', sql`messages where edited_at <> 0`],
-      ['updated', sql`messages where fields is not null`],
+      ['updated', sql`messages where ${hasUpdatedField}`],
       ['recalled', sql`recalled_messages`],
     ] as const
   ).map(

@@ -11,6 +11,7 @@ import { type FaultRow, type IntegrityCheck, log, sameConversation } from './int
 import { outboxChecks } from './outbox-checks.js'
 import { outboxLogChecks } from './outbox-log-checks.js'
 import { readerChecks } from './reader-checks.js'
+import { streamChecks } from './stream-checks.js'
 import { webhookChecks } from './webhook-checks.js'
 
 const conversation = (alias: string) => sql.raw(`${alias}.low_id || '/' || ${alias}.high_id`)
@@ -151,6 +152,7 @@ export const integrityChecks: readonly IntegrityCheck[] = [
   ...broadcastChecks,
   ...changeChecks,
   ...fieldChecks,
+  ...streamChecks,
   ...groupChecks,
   ...readerChecks,
   ...outboxChecks,

@@ -1,7 +1,8 @@
 import type { ChangeableField } from '@hermod/protocol'
 import type { Event, EventKind, EventPayloads } from '@hermod/protocol/events'
 
-export type EditEventKind = 'message.appended' | 'message.replaced'
+/** The kinds of events whose message is read when they are delivered. */
+export type EditEventKind = 'message.appended' | 'message.replaced' | 'message.stream_ended'
 
 /** An edit as the outbox has it: the message is read when the event is delivered. */
 export interface RecordedEdit {
@@ -32,9 +33,11 @@ export type RecordedEvent = (
   readonly change?: number
 }
 
-/** Tests whether events of the kind edit a message. */
+/** Tests whether the message of an event of the kind is read when the event is delivered. */
 export function isEdit(kind: EventKind): kind is EditEventKind {
-  return kind === 'message.appended' || kind === 'message.replaced'
+  return (
+    kind === 'message.appended' || kind === 'message.replaced' || kind === 'message.stream_ended'
+  )
 }
 
 /** The text of the payload; its member `change` is not the event's own, but the number. */

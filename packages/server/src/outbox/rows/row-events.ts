@@ -19,5 +19,8 @@ export async function eventsOfRow(
   if (kind === 'message.updated')
     return [{ ...(await messages.readUpdate({ kind, appId, payload })), ...numbered }]
   if (!isEdit(kind)) return [{ ...({ kind, payload } as Event), ...numbered }]
-  return [{ ...(await messages.readEdit({ kind, appId, payload })), ...numbered }]
+  const edit = await messages.readEdit({ kind, appId, payload })
+  // The end of a stream has no number: devices learn from others that the message is gone.
+  if (kind === 'message.stream_ended' && edit.kind !== kind) return []
+  return [{ ...edit, ...numbered }]
 }

@@ -26,6 +26,13 @@ const onMessage =
     related_mid: await cast.message(cast.friend),
   })
 
+/** A message of the actor to the friend that is being written. */
+async function streamed(cast: Cast) {
+  const { actor, friend } = cast
+  const msg_id = await cast.message(friend, actor, { stream: { kind: 'text' } })
+  return { conversation_id: friend, type: 1, msg_id }
+}
+
 async function inGroup(cast: Cast, senderId: number, extras = {}) {
   const group = await cast.group({ actor: 'admin' })
   return { group, message: await cast.message(group, senderId, { type: 2, ...extras }) }
@@ -143,6 +150,25 @@ export const messageRows: readonly Row[] = [
       },
       { as: `to ${name} a message from before a member joined` },
     ),
+  ),
+  row(api.sendMessage, toFriend({ stream: { kind: 'markdown' } }), { as: 'to begin a stream' }),
+  row(api.appendStream, async (cast) => ({ ...(await streamed(cast)), index: 1, text: 'piece' })),
+  row(
+    api.appendStream,
+    async (cast) => {
+      const stream = await streamed(cast)
+      const end = { state: 'done', reason: 'stop', ext: '{"a":1}' }
+      return { ...stream, index: 1, text: 'the whole text', end }
+    },
+    { as: 'to end a stream' },
+  ),
+  row(
+    api.recallMessage,
+    async (cast) => {
+      const { conversation_id, msg_id } = await streamed(cast)
+      return { conversation_id, msg_id }
+    },
+    { as: 'of a message that is being written' },
   ),
   row(api.recallMessage, async (cast) => ({
     conversation_id: cast.friend,

@@ -61,6 +61,15 @@ async function pinnedMessage(context: WalkContext) {
   return message
 }
 
+/** A message of the subject to the friend that is being written. */
+async function stream(context: WalkContext): Promise<{ conversation_id: number; msg_id: number }> {
+  const sent = await context.world.prepare(api.sendMessage, asSubject(context), {
+    ...textToFriend(context),
+    stream: { kind: 'text' },
+  })
+  return { conversation_id: context.friend.id, msg_id: sent?.msg_ids[0] ?? 0 }
+}
+
 async function conversationOnly(context: WalkContext): Promise<{ conversation_id: number }> {
   const { conversation_id } = await conversation(context)
   return { conversation_id }
@@ -136,6 +145,15 @@ export const messageFixtures: readonly Fixture[] = [
   fixture(api.pinMessage, conversation),
   fixture(api.unpinMessage, pinnedMessage),
   fixture(api.listPinnedMessages, conversationOnly),
+  fixture(api.appendStream, async (context) => ({
+    ...(await stream(context)),
+    ...{ type: 1, from_user_id: context.subject.id, index: 1, text: 'piece' },
+  })),
+  fixture(api.cancelStream, stream),
+  fixture(api.sendActivity, (context) => ({
+    ...friendAsConversation(context),
+    ...{ type: 1, state: 'thinking', text: 'hard' },
+  })),
   fixture(api.readHistory, ({ friend }) => ({
     opposite_id: friend.id,
     msg_id_start: 0,

@@ -209,6 +209,12 @@ async function writeMessages(pen: Pen, { alice, carol }: People): Promise<Marked
     { key: own },
     { conversation_id: carol.id, type: 1, msg_id: sent?.msg_ids[0] ?? placeholderId, on: true },
   )
+  const streamed = await pen.do(api.sendMessage, by, {
+    ...{ ...toCarol, content: '…', stream: { kind: 'text' } },
+  })
+  const piece = { conversation_id: carol.id, type: 1, from_user_id: alice.id, index: 1 }
+  const msg_id = streamed?.msg_ids[0] ?? placeholderId
+  await pen.write(api.appendStream, by, { text: own }, { ...piece, msg_id })
   await pen.write(api.sendMessage, pen.world.adminFor(carol), texts, toAlice)
   const notified = await pen.write(
     api.sendNotification,

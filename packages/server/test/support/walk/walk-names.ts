@@ -62,7 +62,7 @@ const kindsByName: ReadonlyMap<string, NamedKind> = new Map(
  */
 const quantities = new Set([
   ...['after_change', 'before_seq', 'change', 'seq', 'version', 'transaction_id', 'duration'],
-  ...['created_at', 'edit_timestamp', 'dismissal_date', 'expires_at', 'stale_date'],
+  ...['created_at', 'edit_timestamp', 'dismissal_date', 'expires_at', 'stale_date', 'index'],
   ...['show_begin_time', 'show_end_time'],
   ...['group.file.upload size', 'group.settings.capacity value'],
   ...['webhook.replay from', 'webhook.replay to', 'file_max_bytes', 'file_quota_bytes'],
@@ -84,7 +84,7 @@ const userTexts = new Set([
   ...['username', 'login_name', 'mobile', 'email', 'nick_name', 'avatar', 'description'],
   ...['private_info', 'public_info', 'alias', 'auth_question', 'auth_answer', 'tags'],
   ...['password', 'old_password', 'new_password', 'push_nick_name', 'push_token'],
-  ...['issuer', 'subject', 'assertion', 'proof', 'user_agent'],
+  ...['issuer', 'subject', 'assertion', 'proof', 'user_agent', 'text', 'state'],
   ...['device_token', 'notifier_name', 'object_name', 'store_token', 'qr_info', 'source', 'key'],
 ])
 

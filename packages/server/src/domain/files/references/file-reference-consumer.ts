@@ -52,6 +52,7 @@ export class FileReferenceConsumer implements Consumer {
 function referrersOf({ kind, payload }: DeliveredEvent): FileReferrer[] {
   switch (kind) {
     case 'message.stored':
+    case 'message.stream_ended':
       return mayReferToFiles(payload.attachment) ? [referringMessage(payload)] : []
     case 'message.recalled':
       return [referringMessage(payload)]
@@ -78,6 +79,9 @@ function referringMessage({
   msg_id,
 }:
   | Extract<DeliveredEvent, { kind: 'message.recalled' | 'message.expired' }>['payload']
-  | Extract<DeliveredEvent, { kind: 'message.stored' }>['payload']): FileReferrer {
+  | Extract<
+      DeliveredEvent,
+      { kind: 'message.stored' | 'message.stream_ended' }
+    >['payload']): FileReferrer {
   return messageReferrer(low_id, high_id, msg_id)
 }

@@ -81,6 +81,11 @@ export interface Member {
   readonly joinedAt: number
 }
 
+/** A member as a caller sees it. */
+export interface SeenMember extends Member {
+  readonly isBot: boolean
+}
+
 /** An announcement; times in ms. */
 export interface GroupAnnouncement {
   readonly groupId: Int64

@@ -6,7 +6,7 @@ import type { ItemOutcome } from '../../item-outcome.js'
 import { type PageRequest, readIdCursor, writeCursor } from '../../paging.js'
 import type { GroupInviter } from '../admission/group-inviter.js'
 import type { GroupAccess, GroupCaller, GroupContext } from '../core/group-access.js'
-import { type GroupList, isBanned, type Member } from '../core/group-model.js'
+import { type GroupList, isBanned, type Member, type SeenMember } from '../core/group-model.js'
 import type { GroupPage } from '../core/group-page.js'
 import type { Block, BlockStore } from '../moderation/block-store.js'
 import type { MemberListRange, MemberListStore } from './member-list-store.js'
@@ -22,6 +22,13 @@ export interface GroupMemberServiceOptions {
   readonly memberships: MembershipService
   readonly inviter: GroupInviter
   readonly budget: EventLoopBudget
+  readonly users: {
+    findByIds(
+      db: Queryable,
+      appId: string,
+      userIds: readonly Int64[],
+    ): Promise<readonly { readonly userId: Int64; readonly isBot: boolean }[]>
+  }
 }
 
 const maxPage = 1_000
@@ -77,25 +84,25 @@ export class GroupMemberService {
    * @param page limit: default and maximum 1,000
    * @throws AppError group_not_found, member_required, invalid_parameter for an unknown cursor
    */
-  list(...page: PageOfGroup): Promise<GroupPage<Member>> {
+  list(...page: PageOfGroup): Promise<GroupPage<SeenMember>> {
     const { lists } = this.options
     return this.#page(page, {
       list: 'members',
       right: 'read',
       read: async (db, context, position) =>
-        this.#asSeen(context, await lists.list(db, context.group, position)),
+        this.#asSeen(db, context, await lists.list(db, context.group, position)),
       count: async (_, { group }) => group.memberCount,
     })
   }
 
   /** Lists the members who are banned now, as {@link list}. */
-  listBanned(...page: PageOfGroup): Promise<GroupPage<Member>> {
+  listBanned(...page: PageOfGroup): Promise<GroupPage<SeenMember>> {
     const { lists } = this.options
     return this.#page(page, {
       list: 'bans',
       right: 'read',
       read: async (db, context, position) =>
-        this.#asSeen(context, await lists.listBanned(db, context.group, position, context.now)),
+        this.#asSeen(db, context, await lists.listBanned(db, context.group, position, context.now)),
       count: (db, { group, now }) => lists.countBanned(db, group, now),
     })
   }
@@ -115,10 +122,10 @@ export class GroupMemberService {
   }
 
   /** Lists all admins without the owner, otherwise as {@link list}. */
-  async listAdmins(caller: GroupCaller, groupId: Int64): Promise<Member[]> {
+  async listAdmins(caller: GroupCaller, groupId: Int64): Promise<SeenMember[]> {
     const { access, lists } = this.options
     return access.read(caller, groupId, 'read', async (db, context) =>
-      this.#asSeen(context, await lists.listAdmins(db, context.group)),
+      this.#asSeen(db, context, await lists.listAdmins(db, context.group)),
     )
   }
 
@@ -131,7 +138,7 @@ export class GroupMemberService {
     caller: GroupCaller,
     groupId: Int64,
     userIds: readonly Int64[],
-  ): Promise<Member[]> {
+  ): Promise<SeenMember[]> {
     const { access, members, budget } = this.options
     const distinct = [...new Set(userIds)]
     return access.read(caller, groupId, 'read', async (db, context) => {
@@ -140,7 +147,7 @@ export class GroupMemberService {
         const known = await members.findMany(db, context.group, chunk)
         found.push(...chunk.flatMap((userId) => known.get(userId) ?? []))
       }
-      return this.#asSeen(context, found)
+      return this.#asSeen(db, context, found)
     })
   }
 
@@ -167,16 +174,21 @@ export class GroupMemberService {
    * Hides ended bans, and the names of others where ordinary members may not see them (rule F9).
    */
   async #asSeen(
+    db: Queryable,
     { caller, group, role, now }: GroupContext,
     found: readonly Member[],
-  ): Promise<Member[]> {
-    const { apps } = this.options
+  ): Promise<SeenMember[]> {
+    const { apps, users } = this.options
+    const memberIds = found.map(({ userId }) => userId)
+    const known = await users.findByIds(db, caller.appId, memberIds)
+    const bots = new Set(known.filter(({ isBot }) => isBot).map(({ userId }) => userId))
     const mayHide = group.flags.hide_member_info && role === 'member'
     const hidesNames = mayHide && (await apps.get(caller.appId)).settings.hide_member_info
     return found.map((member) => ({
       ...member,
       displayName: hidesNames && member.userId !== caller.userId ? '' : member.displayName,
       banExpiresAt: isBanned(member.banExpiresAt, now) ? member.banExpiresAt : 0,
+      isBot: bots.has(member.userId),
     }))
   }
 }

@@ -8,6 +8,7 @@ import type { RecalledMessage, Tombstone } from '../model/change-model.js'
 import { broadcastUserId, type ConversationKey } from '../model/conversation-model.js'
 import type { HistoryMessage, MessageSize, MessageStatus } from '../model/message-model.js'
 import type { ReaderKey } from '../readers/reader-positions.js'
+import { withOpenStreams } from './open-streams.js'
 import {
   forEachKind,
   isReader,
@@ -272,7 +273,11 @@ export class HistoryStore {
     log: ReadableLog,
     page: UpToMessage & { readonly limit: number },
   ): Promise<HistoryMessage[]> {
-    return this.#page.of(log).all(db, { ...readerKeyOf(log), ...page })
+    return withOpenStreams(
+      db,
+      log,
+      await this.#page.of(log).all(db, { ...readerKeyOf(log), ...page }),
+    )
   }
 
   /**
@@ -302,7 +307,9 @@ export class HistoryStore {
     group: { readonly appId: string; readonly groupId: Int64 },
     page: { readonly upToId: Int64; readonly limit: number },
   ): Promise<HistoryMessage[]> {
-    return this.#wholeGroupPage.all(db, { ...group, ...page })
+    const { appId, groupId } = group
+    const messages = await this.#wholeGroupPage.all(db, { ...group, ...page })
+    return withOpenStreams(db, { appId, lowId: groupId, highId: groupId }, messages)
   }
 
   /** Lists messages above an ID that a reader sees, oldest first. The caller leaves out hidden ones. */
@@ -311,7 +318,11 @@ export class HistoryStore {
     log: ReadableLog,
     page: { readonly afterId: number; readonly limit: number },
   ): Promise<HistoryMessage[]> {
-    return this.#after.of(log).all(db, { ...readerKeyOf(log), ...page })
+    return withOpenStreams(
+      db,
+      log,
+      await this.#after.of(log).all(db, { ...readerKeyOf(log), ...page }),
+    )
   }
 
   /**
@@ -342,7 +353,9 @@ export class HistoryStore {
 
   /** Finds a message with its status for a reader, hidden or not; null when there is none. */
   async find(db: Queryable, log: ReadableLog, messageId: number): Promise<HistoryMessage | null> {
-    return this.#one.of(log).first(db, { ...readerKeyOf(log), messageId })
+    const found = await this.#one.of(log).first(db, { ...readerKeyOf(log), messageId })
+    const [message] = await withOpenStreams(db, log, found ? [found] : [])
+    return message ?? null
   }
 
   /** Finds the tombstone of a recalled message, hidden or not; null when there is none. */

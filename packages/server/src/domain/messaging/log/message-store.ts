@@ -187,12 +187,12 @@ export class MessageStore {
     tx: Tx,
     conversation: ConversationKey,
     message: LoggedMessage,
-    texts: EditedTexts & { readonly editedAt: number },
+    texts: EditedTexts & { readonly editedAt: number; readonly attachment?: string },
   ): Promise<void> {
-    const { editedAt: edited_at, content, config, ext } = texts
+    const { editedAt: edited_at, content, config, ext, attachment } = texts
     await tx
       .updateTable('messages')
-      .set({ content, config, ext, edited_at })
+      .set({ content, config, ext, edited_at, ...(attachment !== undefined && { attachment }) })
       .where(isMessage(conversation, message.messageId))
       .execute()
   }

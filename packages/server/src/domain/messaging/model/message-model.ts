@@ -1,9 +1,12 @@
 /** Loaded by the writer's thread too, so it imports only types from the protocol. */
-import type { Int64, messageStatus } from '@hermod/protocol'
+import type { Int64, messageStatus, streamKinds } from '@hermod/protocol'
 import type { ColumnType } from '../../../db/dialect/dialect.js'
 import { positionsOf, rowOf } from '../../../db/rows.js'
 import type { Conversation, ConversationKey } from './conversation-model.js'
 import type { MessageContent } from './message-content.js'
+
+/** The kind of the text of a stream. */
+export type StreamKind = (typeof streamKinds)[number]
 
 /** The size of a message. */
 export interface MessageSize {
@@ -22,6 +25,8 @@ export interface MessageDraft extends MessageContent {
   readonly isSystem: boolean
   /** Absent: it is no reply. */
   readonly replyTo?: ReplyTo | undefined
+  /** The kind of the stream that the message begins; absent: none. */
+  readonly stream?: StreamKind | undefined
 }
 
 /** The message of the same conversation that a message replies to. */
@@ -55,6 +60,7 @@ export const messageColumns = {
   transaction_id: 'bigint',
   reply_to_id: 'bigint',
   reply_to_seq: 'bigint',
+  fields: 'text',
 } as const satisfies Record<string, ColumnType>
 
 const at = positionsOf(messageColumns)
@@ -94,6 +100,7 @@ export const messageRow: (
     transaction_id: transactionId,
     reply_to_id: draft.replyTo?.messageId ?? null,
     reply_to_seq: draft.replyTo?.seq ?? null,
+    fields: draft.stream === undefined ? null : openFields(draft.stream),
   }),
 )
 
@@ -129,11 +136,24 @@ export const rowValue = {
     sentAt: row[at.sent_at] as number,
     editedAt: 0,
     transactionId: transactionText(row[at.transaction_id] as Int64 | null),
-    fields: null,
+    fields: row[at.fields] as string | null,
     replyToId: row[at.reply_to_id] as number | null,
     replyToSeq: row[at.reply_to_seq] as number | null,
   }),
+  /** Tests whether the message begins a stream. */
+  isStream: (row: MessageRow) => row[at.fields] !== null,
+  /** Bytes of the texts that the text of a stream does not replace. */
+  otherBytes: (row: MessageRow) =>
+    [at.attachment, at.config, at.ext].reduce(
+      (sum, column) => sum + Buffer.byteLength(row[column] as string),
+      0,
+    ),
 } as const
+
+/** The changeable fields of a message that begins a stream. */
+function openFields(kind: StreamKind): string {
+  return JSON.stringify({ stream: { kind, state: 'open' } })
+}
 
 function transactionText(transactionId: Int64 | null): string | null {
   return transactionId === null ? null : String(transactionId)

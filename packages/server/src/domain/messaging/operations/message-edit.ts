@@ -5,7 +5,7 @@ import {
   parseVerbatim,
   stringifyVerbatim,
 } from '../../../lib/json.js'
-import type { EditedTexts } from '../log/message-store.js'
+import type { EditedTexts, LoggedMessage } from '../log/message-store.js'
 
 /** The kind of an edit: it adds to the content or replaces it. */
 export type EditKind = 'append' | 'replace'
@@ -47,4 +47,15 @@ function merged(base: JsonObject, added: JsonObject): JsonObject {
   }
   // Unlike an assignment it takes any key, also __proto__.
   return Object.fromEntries(members)
+}
+
+/**
+ * The instant of an edit. It must be newer than the message and every edit before it (rule K6), also
+ * when clocks of nodes differ.
+ */
+export function editInstant(
+  { sentAt, editedAt }: Pick<LoggedMessage, 'sentAt' | 'editedAt'>,
+  now: number,
+): number {
+  return Math.max(now, sentAt + 1, editedAt + 1)
 }

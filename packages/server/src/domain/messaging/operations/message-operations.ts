@@ -20,15 +20,17 @@ import {
   toEventConversation,
 } from '../model/conversation-model.js'
 import { requireSize } from '../model/message-content.js'
+import { fieldsOf } from '../model/message-fields.js'
 import type { AcknowledgementService } from '../positions/acknowledgement-service.js'
 import type { ReceiptRequestStore } from '../positions/receipt-request-store.js'
 import type { PinnedMessageStore } from '../log/pinned-message-store.js'
 import type { ReactionStore } from '../log/reaction-store.js'
 import type { ReaderStore } from '../readers/reader-store.js'
+import { streamOf, type StreamStore } from '../streams/stream-store.js'
 import type { TransactionKey } from '../transactions/transaction-statements.js'
 import type { TransactionStore } from '../transactions/transaction-store.js'
 import type { MessageAlterations } from './message-alterations.js'
-import { type EditKind, editedTexts } from './message-edit.js'
+import { type EditKind, editedTexts, editInstant } from './message-edit.js'
 
 /** Closes the files of recalled messages (rule J3). */
 export interface FileWithdrawals {
@@ -42,6 +44,7 @@ export interface FileWithdrawals {
 export interface MessageOperationsOptions {
   readonly database: Database
   readonly store: MessageStore
+  readonly streams: Pick<StreamStore, 'endOfGone'>
   readonly conversationStore: ConversationStore
   readonly alterations: MessageAlterations
   readonly reactions: Pick<ReactionStore, 'deleteOf'>
@@ -99,12 +102,6 @@ interface LockedMessage {
   readonly message: LoggedMessage
 }
 
-/**
- * An edit must be newer than the message and every edit before it (rule K6), also when clocks of
- * nodes differ.
- */
-const editInstant = ({ sentAt, editedAt }: LoggedMessage, now: number) =>
-  Math.max(now, sentAt + 1, editedAt + 1)
 const editKinds: ReadonlyMap<number, EditKind> = new Map([
   [operationType.append, 'append'],
   [operationType.replace, 'replace'],
@@ -308,7 +305,8 @@ export class MessageOperations {
   }
 
   async #recall(tx: Tx, locked: LockedMessage, recallSeconds: number | null): Promise<void> {
-    const { store, alterations, receiptRequests, fileWithdrawals, groupRules, clock } = this.options
+    const { store, streams, alterations, receiptRequests, fileWithdrawals, groupRules, clock } =
+      this.options
     const { actor, conversation, message } = locked
     const now = clock.now()
     const isOwn = message.senderId === actor.userId
@@ -321,6 +319,8 @@ export class MessageOperations {
     if (isOwn && Math.abs(now - message.sentAt) > recallSeconds * 1_000)
       throw new AppError('recall_too_late')
     await store.recall(tx, conversation, message, { by: responsibleFor(locked), at: now })
+    if (fieldsOf(message).stream)
+      await streams.endOfGone(tx, streamOf(conversation, message.messageId))
     await fileWithdrawals.withdraw(tx, actor.appId, { ...message, ...conversation })
     if (conversation.isGroup) await receiptRequests.delete(tx, group, message.seq)
     if (message.fields !== null) await this.#deleteFieldRows(tx, locked)
@@ -359,6 +359,8 @@ export class MessageOperations {
     // Clients execute a command when it arrives.
     if (message.contentType === contentType.command)
       throw new AppError('message_type_refused', 'a command cannot be edited')
+    if (fieldsOf(message).stream?.state === 'open')
+      throw new AppError('message_type_refused', 'the message is still being written')
     if (edit.seenEdit !== undefined && edit.seenEdit !== message.editedAt)
       throw new AppError('edited_meanwhile')
     const texts = editedTexts(kind, message, edit)

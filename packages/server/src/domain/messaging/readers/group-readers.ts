@@ -15,6 +15,7 @@ export interface GroupReadersOptions {
   readonly conversations: Pick<ConversationStore, 'insertOfGroup' | 'lockEnd'>
   readonly readers: ReaderStore
   readonly muteGaps: MuteGapStore
+  readonly streams: { endSoon(tx: Tx, group: GroupKey): Promise<void> }
 }
 
 /** The members of groups as readers of the groups' conversations. */
@@ -70,7 +71,9 @@ export class GroupReaders implements GroupConversations {
   }
 
   async end(tx: Tx, group: GroupKey): Promise<void> {
-    await this.options.muteGaps.deleteOfGroup(tx, group)
+    const { muteGaps, streams } = this.options
+    await muteGaps.deleteOfGroup(tx, group)
+    await streams.endSoon(tx, group)
   }
 }
 

@@ -27,6 +27,8 @@ export interface BroadcastOrder {
    * one ends.
    */
   lock(tx: Tx, appId: string): Promise<{ readonly users: number; readonly lastBroadcastId: number }>
+  /** Counts the users who are programs. */
+  countBots(tx: Tx, appId: string): Promise<number>
   /** Requires the lock. */
   noteBroadcast(tx: Tx, appId: string, messageId: number): Promise<void>
 }
@@ -53,7 +55,7 @@ export class BroadcastService {
 
   /**
    * Sends a message to all users.
-   * @returns the number of users, the sender included
+   * @returns the number of users without programs, the sender included
    * @throws AppError user_not_found, user_deleted, message_too_large, storage_failed
    */
   async send(caller: SendingCaller, request: BroadcastRequest): Promise<{ users: number }> {
@@ -95,7 +97,7 @@ export class BroadcastService {
       firstChange: seq + alterations,
     }
     outbox.appendBroadcast(tx, appId, messageId, encodeRanges([range]))
-    return { users }
+    return { users: users - (await counts.countBots(tx, appId)) }
   }
 
   /**

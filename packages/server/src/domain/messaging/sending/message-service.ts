@@ -17,10 +17,13 @@ import { directConversation, groupConversation } from '../model/conversation-mod
 import { type MessageContent, requireSize, typingStateOf } from '../model/message-content.js'
 import type { ReplyTo } from '../model/message-model.js'
 import type { MessageOperations, OperationRequest } from '../operations/message-operations.js'
+import type { StreamKind } from '../model/message-model.js'
+import type { StreamStore } from '../streams/stream-store.js'
+import type { UserKey } from '../../users/user-model.js'
 import type { AcknowledgementService } from '../positions/acknowledgement-service.js'
 import type { TransactionStore } from '../transactions/transaction-store.js'
 import type { TransientDraft, TransientMessages } from '../transient/transient-messages.js'
-import type { TypingState } from '../transient/typing-signals.js'
+import type { TypingState } from '../transient/signals.js'
 import { configOf } from './message-config.js'
 import type { MessageWriter } from './message-writer.js'
 import type { MessageTarget, RecipientRules, SendRefusal } from './recipient-rules.js'
@@ -42,6 +45,9 @@ export interface MessageServiceOptions {
   readonly transients: TransientMessages
   readonly maxMessageBytes: number
   readonly maxTargets: number
+  readonly streams: Pick<StreamStore, 'countOpen'>
+  /** Open streams of one sender. */
+  readonly maxOpenStreams: number
   readonly acknowledgements: Pick<AcknowledgementService, 'readAnswered'>
 }
 
@@ -56,6 +62,8 @@ export interface SendRequest extends Omit<MessageContent, 'content'> {
   /** null = repeats are not recognized */
   readonly transactionId: Int64 | null
   readonly isSystem: boolean
+  /** The kind of the stream that the message begins; undefined: none. */
+  readonly stream: StreamKind | undefined
   /** The message on which one of content_type 9 to 12 acts. */
   readonly relatedMessageId: Int64 | undefined
   /** Of an edit: `edit_timestamp` of the message that the sender has seen; undefined = not checked. */
@@ -99,6 +107,8 @@ export class MessageService {
       await this.#operate(caller, senderId, { ...request, ...content, targets }, charge)
       return { messageIds: [], refused: [] }
     }
+    if (request.stream !== undefined)
+      await this.#requireStream({ appId, userId: senderId }, request, targets)
     const sender = { userId: senderId, isAdminToken: caller.isAdminToken }
     const originals = new Map<Int64, ReplyTo>()
     const { replyToId } = request
@@ -125,6 +135,35 @@ export class MessageService {
     if (messageIds === null) throw new AppError(firstRefusal ?? 'user_not_found')
     const isOne = targets.length === 1 && messageIds.length === 1
     return { messageIds: isOne ? messageIds : [], refused }
+  }
+
+  /**
+   * Checks a send that begins a stream (rule E19).
+   * @throws AppError message_type_refused, invalid_parameter, too_many_requests
+   */
+  async #requireStream(
+    sender: UserKey,
+    { contentType, onlineOnly, transactionId }: SendRequest,
+    targets: readonly Int64[],
+  ): Promise<void> {
+    const { database, streams, maxOpenStreams } = this.options
+    if (sender.userId === systemUserId)
+      throw new AppError('message_type_refused', 'the system writes no streams')
+    if (targets.length !== 1 || contentType !== contentTypes.text || onlineOnly)
+      throw new AppError(
+        'invalid_parameter',
+        'stream needs exactly 1 target, content_type 0 and no online_only',
+      )
+    if ((await database.read((db) => streams.countOpen(db, sender))) < maxOpenStreams) return
+    // A repeat begins none.
+    if ((await this.#findSent(sender.appId, sender.userId, { transactionId })) === null)
+      throw new AppError(
+        'too_many_requests',
+        `a sender has at most ${maxOpenStreams} open streams`,
+        {
+          retryAfterSeconds: 1,
+        },
+      )
   }
 
   async #operate(
@@ -168,7 +207,10 @@ export class MessageService {
   async #findSent(
     appId: string,
     senderId: Int64,
-    { transactionId, onlineOnly }: SendRequest,
+    {
+      transactionId,
+      onlineOnly = false,
+    }: { readonly transactionId: Int64 | null; readonly onlineOnly?: boolean },
   ): Promise<readonly number[] | null> {
     const { database, transactions, clock } = this.options
     if (transactionId === null || onlineOnly) return null
@@ -186,6 +228,7 @@ export class MessageService {
       transactionId,
       isSystem,
       targetType,
+      stream,
       originals,
     }: SendRequest & { readonly originals: ReadonlyMap<Int64, ReplyTo> },
     message: MessageContent,
@@ -207,6 +250,7 @@ export class MessageService {
         ext,
         isSystem,
         replyTo: originals.get(recipient),
+        stream,
       }),
     )
     const typing = isSystem ? null : typingStateOf(message)

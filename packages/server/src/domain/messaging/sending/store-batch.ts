@@ -42,6 +42,7 @@ import {
   noStart,
   readerOf,
 } from '../readers/reader-statements.js'
+import { insertStreams, newStreamRow } from '../streams/stream-statements.js'
 import {
   setTransactionMessages,
   transactionMessagesRow,
@@ -290,6 +291,12 @@ function lastStatements(
       ),
     },
     { statement: insertMessages, rows: conversations.flatMap(({ rows }) => rows) },
+    {
+      statement: insertStreams,
+      rows: conversations.flatMap(({ isGroup, rows }) =>
+        rows.filter(rowValue.isStream).map((row) => newStreamRow(row, isGroup, now)),
+      ),
+    },
     {
       statement: insertOwnNotifications,
       rows: notified.flatMap(({ conversation, rows }) =>

@@ -4,11 +4,17 @@ import type { TransientDelivery } from '../../../delivery/transient-delivery.js'
 import type { Clock } from '../../../lib/clock.js'
 import { type Conversation, readersOf, toEventConversation } from '../model/conversation-model.js'
 import type { MessageDraft } from '../model/message-model.js'
-import { TypingSignals, type TypingState } from './typing-signals.js'
+import { Signals, type TypingState } from './signals.js'
 
 export interface TransientMessagesOptions {
   readonly transient: Pick<TransientDelivery, 'toGroup' | 'toUsers'>
   readonly clock: Clock
+}
+
+/** What a user does. */
+export interface Activity {
+  readonly state: string
+  readonly text: string
 }
 
 /** A message that is not stored. */
@@ -19,15 +25,24 @@ export type TransientDraft = MessageDraft & { readonly conversation: Conversatio
  * typing signals (rules E8a, E10).
  */
 export class TransientMessages {
-  readonly #typing: TypingSignals
+  readonly #typing: Signals<TypingState>
+  readonly #activities: Signals<Activity>
 
   constructor(private readonly options: TransientMessagesOptions) {
-    this.#typing = new TypingSignals({
+    this.#typing = new Signals({
       send: (conversation, userId, state) =>
         this.#toOthers(conversation, userId, {
           kind: 'typing',
           data: { conversation: toEventConversation(conversation), user_id: userId, state },
         }),
+    })
+    this.#activities = new Signals({
+      send: (conversation, userId, { state, text }) =>
+        this.#toOthers(conversation, userId, {
+          kind: 'activity',
+          data: { conversation: toEventConversation(conversation), user_id: userId, state, text },
+        }),
+      isSame: (a, b) => a.state === b.state && a.text === b.text,
     })
   }
 
@@ -55,6 +70,30 @@ export class TransientMessages {
   /** Sends a typing signal, at most one a second for a user and conversation. */
   signalTyping(conversation: Conversation, userId: Int64, state: TypingState): void {
     this.#typing.signal(conversation, userId, state)
+  }
+
+  /** Sends what a user does, at most once a second for a user and conversation. */
+  signalActivity(conversation: Conversation, userId: Int64, activity: Activity): void {
+    this.#activities.signal(conversation, userId, activity)
+  }
+
+  /** Asks the sender's devices to end a message that is being written. */
+  signalCancel(
+    conversation: Conversation,
+    {
+      senderId,
+      userId,
+      messageId,
+    }: { readonly senderId: Int64; readonly userId: Int64; readonly messageId: number },
+  ): void {
+    this.options.transient.toUsers(conversation.appId, [senderId], {
+      kind: 'stream.cancel',
+      data: {
+        conversation: toEventConversation(conversation),
+        msg_id: messageId,
+        user_id: userId,
+      },
+    })
   }
 
   #toOthers(conversation: Conversation, senderId: Int64, event: TransientEvent): void {

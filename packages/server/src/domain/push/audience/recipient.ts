@@ -18,6 +18,8 @@ export type Suppression =
   | 'quiet_hours'
   | 'details_hidden'
   | 'user_disabled'
+  /** A program. */
+  | 'bot'
   /** The reasons of messages. */
   | 'contact_muted'
   | 'group_muted'

@@ -162,6 +162,7 @@ function decide(
         const suppressedBy: Suppression | null =
           recipient.suppressedBy ??
           (user.status === userStatus.disabled ? 'user_disabled' : null) ??
+          (user.isBot ? 'bot' : null) ??
           // Without a channel of a vendor there is nothing to wait for: the device has the message.
           (choice.kind === 'none' && waitsFor ? 'connected' : null) ??
           preferences.suppressedBy ??

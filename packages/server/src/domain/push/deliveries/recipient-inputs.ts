@@ -14,6 +14,8 @@ import { deviceName } from './delivery-model.js'
 export interface RecipientInputs {
   /** One of userStatus. */
   readonly status: number
+  /** A program, which gets no push; absent: it is none. */
+  readonly isBot?: boolean
   readonly settings: PushSettings
   /** By device. */
   readonly bindings: ReadonlyMap<number, readonly DeviceBinding[]>
@@ -50,13 +52,12 @@ const findInputs: BulkSelect = {
   table: 'users',
   joins: `${joined('user_settings', 's')} ${joined('push_bindings', 'b')}`,
   keys: userKey,
-  columns: `${camelCaseText(['user_id', 'status', 'deleted_at'], 't')}, ${settingNames.map((name) => `s.${name}`).join(', ')},
+  columns: `${camelCaseText(['user_id', 'status', 'is_bot', 'deleted_at'], 't')}, ${settingNames.map((name) => `s.${name}`).join(', ')},
     ${camelCaseText(bindingColumns, 'b')}`,
 }
 
 /** A row of findInputs. Fields are null where a user has stored no settings, or no binding. */
-type InputRow = Pick<RecipientInputs, 'status'> &
-  UserPresence &
+type InputRow = { readonly status: number; readonly isBot: number } & UserPresence &
   (PushSettings | NullIn<PushSettings>) &
   (BindingRow | (NullIn<Omit<BindingRow, 'userId'>> & Pick<BindingRow, 'userId'>))
 type NullIn<T> = { readonly [Name in keyof T]: null }
@@ -99,7 +100,8 @@ export async function readInputs(
       if (!first || first.deletedAt !== null) return []
       const settings = first.no_push === null ? defaultSettings : first
       const bindings = groupBy(ofUser.filter(hasBinding), ({ deviceSn }) => deviceSn)
-      return [[userId, { status: first.status, settings, bindings }] as const]
+      const isBot = first.isBot === 1
+      return [[userId, { status: first.status, isBot, settings, bindings }] as const]
     }),
   )
 }

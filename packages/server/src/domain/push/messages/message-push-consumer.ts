@@ -27,7 +27,13 @@ export class MessagePushConsumer implements Consumer {
     if (!first) return
     const { appId } = first
     const { messages, withdrawal } = this.options
-    await messages.push(appId, payloadsOf(events, 'message.stored'), signal)
+    // A message that is being written is pushed once it has its text (rule E19).
+    const stored = payloadsOf(events, 'message.stored')
+    const pushed = [
+      ...stored.filter(({ stream }) => stream?.state !== 'open'),
+      ...payloadsOf(events, 'message.stream_ended'),
+    ]
+    await messages.push(appId, pushed, signal)
     await withdrawal.recalled(
       appId,
       payloadsOf(events, 'message.recalled').map(({ msg_id }) => msg_id),

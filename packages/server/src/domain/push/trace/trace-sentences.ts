@@ -9,6 +9,7 @@ import { isUnresolved, type StoredPushTask } from '../tasks/task-model.js'
 import type { TracedBinding } from './trace-model.js'
 
 const suppressions: Readonly<Record<Suppression, string>> = {
+  bot: 'the user is a program',
   no_push: 'the user has turned pushes off',
   quiet_hours: "it was in the user's quiet hours",
   details_hidden: 'the user wants no details on the screen, and a live activity shows nothing else',

@@ -46,6 +46,18 @@ export class UserCountStore {
     return this.add(tx, appId, 0)
   }
 
+  /** Counts the users who are programs, by an index of these alone. */
+  async countBots(tx: Tx, appId: string): Promise<number> {
+    const row = await tx
+      .selectFrom('users')
+      .select(({ fn }) => fn.countAll<number>().as('bots'))
+      .where('app_id', '=', appId)
+      .where('is_bot', '=', sql.lit(1))
+      .where('deleted_at', 'is', null)
+      .executeTakeFirstOrThrow()
+    return Number(row.bots)
+  }
+
   /** Records a broadcast, in a transaction that has locked the count. */
   async noteBroadcast(tx: Tx, appId: string, messageId: number): Promise<void> {
     this.broadcasts.forget(tx, appId)

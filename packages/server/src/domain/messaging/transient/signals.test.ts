@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest'
 import { directConversation } from '../model/conversation-model.js'
-import { TypingSignals, type TypingState } from './typing-signals.js'
+import { Signals, type TypingState } from './signals.js'
 
 const [alice, bob] = [1, 2]
 const ours = directConversation('shop', alice, bob)
@@ -8,13 +8,13 @@ const ours = directConversation('shop', alice, bob)
 let now: number
 let sent: string[]
 let timers: { readonly at: number; readonly run: () => void }[]
-let typing: TypingSignals
+let typing: Signals<TypingState>
 
 beforeEach(() => {
   now = 1_000
   sent = []
   timers = []
-  typing = new TypingSignals({
+  typing = new Signals({
     send: ({ highId }, userId, state) => sent.push(`${userId} in ${highId}: ${state}`),
     now: () => now,
     later: (ms, run) => timers.push({ at: now + ms, run }),

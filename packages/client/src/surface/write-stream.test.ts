@@ -1,0 +1,142 @@
+import { expect, it } from 'vitest'
+import type { StreamOptions } from '../api.js'
+import { ClientError } from '../errors.js'
+import type { Clock } from '../ports/clock.js'
+import type { Caller } from './caller.js'
+import { takePiece, writeStream } from './write-stream.js'
+
+type Members = Readonly<Record<string, unknown>>
+
+/** A service that takes appends, and a clock whose timers run at once. */
+class Service {
+  readonly pieces: Members[] = []
+  /** Runs before an append; what it returns is added to the answer. */
+  before: (piece: Members) => Members = () => ({})
+  #now = 0
+  readonly clock: Clock = {
+    now: () => this.#now,
+    wallTime: () => 0,
+    random: () => 0.5,
+    after: (ms, run) => {
+      const timer = setImmediate(() => {
+        this.#now += ms
+        run()
+      })
+      return () => clearImmediate(timer)
+    },
+  }
+
+  write(source: AsyncIterable<string> | Iterable<string>, options: StreamOptions = {}) {
+    const target = { id: 9, type: 1 }
+    return writeStream(
+      source,
+      { call: this.#call as Caller, clock: this.clock, target, transactionId: 7 },
+      options,
+    )
+  }
+
+  get text(): string {
+    return this.pieces.map(({ text }) => text).join('')
+  }
+
+  readonly #call = async (op: string, data: unknown) => {
+    const members = data as Members
+    if (op === 'message.send') {
+      expect(members).toMatchObject({ transaction_id: 7, targets: [9], stream: { kind: 'text' } })
+      return { data: true, msg_ids: [31] }
+    }
+    const more = this.before(members)
+    const last = this.pieces.at(-1)
+    if (last?.index !== members.index) this.pieces.push(members)
+    return { data: { next_index: Number(members.index) + 1, length: 0, cancel: false, ...more } }
+  }
+}
+
+async function* texts(...all: string[]): AsyncGenerator<string> {
+  for (const text of all) {
+    await new Promise((resolve) => setImmediate(resolve))
+    yield text
+  }
+}
+
+const failure = (name: 'not_connected' | 'message_too_large', retry: boolean) =>
+  new ClientError({ code: 1, name, message: name, retry })
+
+it('stream: all texts are appended with dense indexes, and the last piece ends it', async () => {
+  const service = new Service()
+  expect(await service.write(texts('One ', 'two ', 'three'))).toEqual({ id: 31, state: 'done' })
+  expect(service.text).toBe('One two three')
+  expect(service.pieces.map(({ index }) => index)).toEqual(service.pieces.map((_, at) => at + 1))
+  expect(service.pieces.at(-1)).toMatchObject({ msg_id: 31, end: { state: 'done' } })
+  expect(service.pieces.filter(({ end }) => end)).toHaveLength(1)
+})
+
+it('stream: an append without an answer is repeated as it was', async () => {
+  const service = new Service()
+  let failures = 2
+  service.before = () => {
+    if (failures-- > 0) throw failure('not_connected', true)
+    return {}
+  }
+  await service.write(['all at once'])
+  expect(service.text).toBe('all at once')
+})
+
+it('stream: a reader who asks to stop ends it, and the source is left', async () => {
+  const service = new Service()
+  let isLeft = false
+  async function* endless() {
+    try {
+      for (;;) yield* texts('more ')
+    } finally {
+      isLeft = true
+    }
+  }
+  service.before = ({ index }) => ({ cancel: Number(index) >= 3 })
+  expect(await service.write(endless())).toEqual({ id: 31, state: 'cancelled' })
+  expect(service.pieces.at(-1)).toMatchObject({ end: { state: 'cancelled' } })
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
+  expect(isLeft).toBe(true)
+})
+
+it('stream: an error of the source ends it as failed, and is thrown', async () => {
+  const service = new Service()
+  async function* broken() {
+    yield 'half'
+    throw new Error('no quota')
+  }
+  await expect(service.write(broken())).rejects.toThrow('no quota')
+  expect(service.text).toBe('half')
+  expect(service.pieces.at(-1)).toMatchObject({ end: { state: 'failed' } })
+})
+
+it('stream: a text that is too long ends with what was taken', async () => {
+  const service = new Service()
+  service.before = ({ text }) => {
+    if (String(text).includes('too much')) throw failure('message_too_large', false)
+    return {}
+  }
+  await expect(service.write(texts('fits', 'too much'))).rejects.toThrow('message_too_large')
+  expect(service.pieces.at(-1)).toMatchObject({ text: '', end: { reason: 'message_too_large' } })
+})
+
+it('stream: an aborted signal ends it as cancelled', async () => {
+  const service = new Service()
+  const abort = new AbortController()
+  service.before = () => {
+    abort.abort()
+    return {}
+  }
+  const writing = service.write(texts('one', 'two', 'three', 'four'), { signal: abort.signal })
+  await expect(writing).rejects.toMatchObject({ name: 'aborted' })
+  expect(service.pieces.at(-1)).toMatchObject({ end: { state: 'cancelled' } })
+})
+
+it('stream: pieces split no surrogate pair, and halves are replaced', () => {
+  const pair = '🙂'
+  const long = 'x'.repeat(2_699) + pair
+  expect(takePiece(long, false)).toEqual(['x'.repeat(2_699), pair])
+  expect(takePiece(`a${pair.charAt(0)}`, false)).toEqual(['a', pair.charAt(0)])
+  expect(takePiece(`a${pair.charAt(0)}`, true)).toEqual(['a\ufffd', ''])
+  expect(takePiece(`${pair.charAt(1)}b`, false)).toEqual(['\ufffdb', ''])
+})

@@ -1,0 +1,17 @@
+import { AppError } from '@hermod/protocol'
+import { type Appended, stateName } from './stream-model.js'
+
+/** Returns the error for a chunk that a stream does not take. */
+export function refusalOf({ kind, stream }: Appended): AppError {
+  switch (kind) {
+    case 'size':
+      return new AppError('message_too_large', `${stream.bytes} bytes are taken`)
+    case 'rate':
+      return new AppError('too_many_requests', 'appends to this message', { retryAfterSeconds: 1 })
+    default:
+      return new AppError(
+        'stream_refused',
+        `next_index ${stream.nextIndex}, state ${stateName(stream.state)}`,
+      )
+  }
+}
