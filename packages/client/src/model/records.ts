@@ -70,6 +70,11 @@ export interface LogRecord {
   readonly last?: MessageRecord | null
   /** ID up to which the user has read here while the server has not confirmed it; absent: nothing. */
   readonly pendingReadMsgId?: number
+  /**
+   * Of a direct conversation: the newest own message, notifications left out. It reads broadcasts of
+   * the other user that are older, also those that arrive later; absent: none is known.
+   */
+  readonly ownMsgId?: number
   /** The state of a group: 0 normal, 1 dissolved. */
   readonly status?: number
   /** The number of changes of a group, from heads and events. */

@@ -35,8 +35,6 @@ export interface Fold {
   readonly recalled: number[]
   /** When the head is requested that this fold needs; `spread`: all members of the group need it at once. */
   wait: 'none' | 'spread' | 'soon'
-  /** The newest own message of a direct conversation that has arrived, notifications left out; 0: none. */
-  answeredMsgId: number
 }
 
 /** The user who reads the log. */
@@ -94,7 +92,6 @@ export function beginFold(record: LogRecord): Fold {
     edited: [],
     recalled: [],
     wait: 'none',
-    answeredMsgId: 0,
   }
 }
 
@@ -307,7 +304,8 @@ function store(fold: Fold, message: MessageRecord, { me, answeredMsgId }: FoldRe
       if (fold.record.unread > 0) needHead(fold)
       return
     }
-    if (fold.record.kind === 'direct') fold.answeredMsgId = Math.max(fold.answeredMsgId, msgId)
+    if (fold.record.kind === 'direct')
+      set(fold, { ownMsgId: Math.max(msgId, fold.record.ownMsgId ?? 0) })
     confirmUpTo(fold, msgId)
     moveReadPositions(fold, message, me)
     return

@@ -55,8 +55,6 @@ export class Logs implements Part {
   readonly #records = new Map<LogKey, LogRecord>()
   readonly #watches = new Map<LogKey, Set<Watch>>()
   readonly #moves = new Map<LogKey, Moves>()
-  /** The newest own message of direct conversations, which reads broadcasts that arrive after it. */
-  readonly #answered = new Map<number, number>()
   /** Absent: the store is durable, and has room for everything. */
   readonly #room: MemoryRoom | undefined
   /** The quotes of originals that answers have named. */
@@ -83,7 +81,6 @@ export class Logs implements Part {
     for (const key of this.#watches.keys()) this.#end(key)
     this.#records.clear()
     this.#moves.clear()
-    this.#answered.clear()
     this.#room?.clear()
     this.quotes.reset()
   }
@@ -135,7 +132,8 @@ export class Logs implements Part {
     const { me } = this.#context
     const before = this.#records.get(key) ?? emptyLog(key, me)
     const fold = beginFold(before)
-    const answeredMsgId = this.#answered.get(before.conversationId) ?? 0
+    const pair = pairOf(key, me)
+    const answeredMsgId = (pair === undefined ? undefined : this.#records.get(pair)?.ownMsgId) ?? 0
     const result = run(fold, { me, answeredMsgId })
     showRead(fold)
     const isChanged = fold.record !== before
@@ -240,7 +238,8 @@ export class Logs implements Part {
     if (hiddenMsgId > 0) unsent.hidden(key, hiddenMsgId)
     if (record.kind === 'direct' && received > record.deliveredSeq) receipts.received(key, received)
     this.#announce(record, fold.wait)
-    if (fold.answeredMsgId > 0) this.#answer(key, fold.answeredMsgId)
+    const { ownMsgId = 0 } = record
+    if (ownMsgId > (fold.before.ownMsgId ?? 0)) this.#answer(key, ownMsgId)
   }
 
   #announce({ key, isHeadNeeded, last }: LogRecord, wait: Fold['wait']): void {
@@ -252,9 +251,7 @@ export class Logs implements Part {
   #answer(key: LogKey, msgId: number): void {
     const pair = pairOf(key, this.#context.me)
     const record = pair === undefined ? undefined : this.#records.get(pair)
-    const { conversationId } = this.#records.get(key) as LogRecord
     if (pair === undefined) return
-    this.#answered.set(conversationId, Math.max(msgId, this.#answered.get(conversationId) ?? 0))
     if (!record || record.readSeq >= record.seq) {
       // A head in flight may contain the other log as it was before the answer.
       this.#move(pair, 'numbers')

@@ -475,6 +475,20 @@ describe('broadcasts and the direct conversation of a peer', () => {
     expect(bench.record('b9')?.unread).toBe(1)
   })
 
+  it('are read by an own message of before a restart', () => {
+    const bench = SyncBench.current()
+    const broadcast = (seq: number, msgId: number) =>
+      message(seq, { conversation: stream, msg_id: msgId })
+    bench.event('message.stored', broadcast(1, 105), 1)
+    bench.event('message.stored', message(3, { sender_id: me, msg_id: 111 }), 3)
+    bench.restart()
+    bench.open()
+    bench.event('message.stored', broadcast(2, 109), 2)
+    expect(bench.record('b9')).toMatchObject({ unread: 0, readSeq: 2 })
+    bench.event('message.stored', broadcast(3, 112), 3)
+    expect(bench.record('b9')?.unread).toBe(1)
+  })
+
   it.each([0, 1])(
     'stay read when a head from before the answer brings broadcasts, with %i known ones',
     (known) => {
