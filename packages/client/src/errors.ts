@@ -80,6 +80,14 @@ export type FailureName =
   | 'refused'
   | `close_${number}`
 
+/** Where a message stands that is written piece by piece and has refused a piece. */
+export interface StreamPosition {
+  /** The index of the next piece. */
+  readonly nextIndex: number
+  /** Only an `open` one takes pieces. */
+  readonly state: 'open' | 'done' | 'failed' | 'cancelled' | 'interrupted' | 'recalled'
+}
+
 /** Why a call, a message or a connection failed. */
 export interface Failure {
   /** The code of the server; below 0: of the client. */
@@ -92,6 +100,8 @@ export interface Failure {
   readonly retry: boolean
   /** Time to wait before that, milliseconds; absent: not known. */
   readonly retryAfterMs?: number
+  /** Present with `stream_refused`. */
+  readonly stream?: StreamPosition
 }
 
 /** A failed call of the client: an error of the server, or one of {@link clientErrors}. */
@@ -104,13 +114,17 @@ export class ClientError extends Error implements Failure {
   readonly retry: boolean
   /** Time to wait before that, milliseconds; absent: not known. */
   readonly retryAfterMs?: number
+  /** Present with `stream_refused`. */
+  readonly stream?: StreamPosition
 
-  constructor({ code, name, message, retry, retryAfterMs }: Failure, options?: ErrorOptions) {
+  constructor(failure: Failure, options?: ErrorOptions) {
+    const { code, name, message, retry, retryAfterMs, stream } = failure
     super(message, options)
     this.code = code
     this.name = name
     this.retry = retry
     if (retryAfterMs !== undefined) this.retryAfterMs = retryAfterMs
+    if (stream !== undefined) this.stream = stream
   }
 }
 

@@ -9,6 +9,7 @@ export {
   type Failure,
   type FailureName,
   type ServerErrorName,
+  type StreamPosition,
 } from './errors.js'
 export type * from './protocol-types.js'
 export {

@@ -367,7 +367,7 @@ export const errorCatalogue = {
     13012,
     409,
     'stream index or state',
-    'The message is not being written, or another index is next; next_index and state follow.',
+    'The message is not being written, or another index is next; the answer has next_index and state.',
   ),
   reaction_or_pin_limit_reached: entry(
     13013,
@@ -821,11 +821,16 @@ export class AppError extends Error {
    * @param detail follows the catalogue's text after a colon; shown to the caller, so never a
    * secret or an internal fact
    * @param options.retryAfterSeconds sent as Retry-After
+   * @param options.members stand beside `data`, as failureMembers says
    */
   constructor(
     readonly errorName: ErrorName,
     detail?: string,
-    readonly options: { readonly cause?: unknown; readonly retryAfterSeconds?: number } = {},
+    readonly options: {
+      readonly cause?: unknown
+      readonly retryAfterSeconds?: number
+      readonly members?: Readonly<Record<string, unknown>>
+    } = {},
   ) {
     // A refusal is an ordinary answer. Collecting its stack (V8) would cost more than the rest of
     // the call. A cause keeps its own stack.

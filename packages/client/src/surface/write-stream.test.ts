@@ -82,6 +82,36 @@ it('stream: an append without an answer is repeated as it was', async () => {
   expect(service.text).toBe('all at once')
 })
 
+it('stream: pieces that the service has lost are appended again', async () => {
+  const service = new Service()
+  let isLost = false
+  service.before = ({ index }) => {
+    if (index === 3 && !isLost) {
+      isLost = true
+      service.pieces.length = 1
+    }
+    const nextIndex = service.pieces.length + 1
+    if (Number(index) <= nextIndex) return {}
+    throw new ClientError({
+      ...{ code: 13012, name: 'stream_refused', message: 'stream index or state', retry: false },
+      stream: { nextIndex, state: 'open' },
+    })
+  }
+  expect(await service.write(texts('One ', 'two ', 'three'))).toMatchObject({ state: 'done' })
+  expect(service.text).toBe('One two three')
+})
+
+it('stream: one that was ended meanwhile leaves the source, and says how it stands', async () => {
+  const service = new Service()
+  const stream = { nextIndex: 2, state: 'interrupted' } as const
+  service.before = ({ index }) => {
+    if (index === 1) return {}
+    const refusal = { code: 13012, message: 'stream index or state', retry: false, stream }
+    throw new ClientError({ ...refusal, name: 'stream_refused' })
+  }
+  await expect(service.write(texts('One ', 'two ', 'three'))).rejects.toMatchObject({ stream })
+})
+
 it('stream: a reader who asks to stop ends it, and the source is left', async () => {
   const service = new Service()
   let isLeft = false

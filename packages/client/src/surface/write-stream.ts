@@ -36,6 +36,8 @@ export async function writeStream(
   { kind = 'text', placeholder = '…', signal }: StreamOptions,
 ): Promise<WrittenStream> {
   let pending = ''
+  /** All pieces so far, the first has index 1. */
+  const pieces: string[] = []
   let end: StreamEnd | undefined
   let problem: { readonly error: unknown } | undefined
   let wake: () => void = () => {}
@@ -65,6 +67,7 @@ export async function writeStream(
       const isReady = () => pending !== '' || end !== undefined
       if (!isReady()) await waitFor(aliveMs)
       const [text, rest] = takePiece(pending, end !== undefined)
+      pieces.push(text)
       pending = end && end.state !== 'done' ? '' : rest
       const last = end && pending === '' ? end : undefined
       if (await append(index, text, last)) break
@@ -101,6 +104,13 @@ export async function writeStream(
       if ((data as { readonly cancel?: boolean }).cancel) stop({ state: 'cancelled' })
       return last !== undefined
     } catch (error) {
+      const stream = error instanceof ClientError ? error.stream : undefined
+      if (stream?.state === 'open' && stream.nextIndex < index) {
+        // The service has lost pieces, such as one that was restored from a backup.
+        for (let lost = stream.nextIndex; lost < index; lost++)
+          await append(lost, pieces[lost - 1] ?? '')
+        return append(index, text, last)
+      }
       const isTooLong = error instanceof ClientError && error.name === 'message_too_large'
       if (!isTooLong || text === '') throw error
       // The text so far stays.

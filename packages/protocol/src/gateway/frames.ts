@@ -12,6 +12,7 @@ import {
   eventSchemas,
   transientEventSchemas,
 } from '../events/index.js'
+import { failureMembers } from '../failure-members.js'
 import {
   boolean,
   freeObject,
@@ -84,6 +85,7 @@ export const failureFrame = object({
   name: text('name of the error'),
   retry: boolean({ description: 'true: the unchanged call may succeed later' }),
   retry_after_ms: optional(int32({ description: 'time to wait before that' })),
+  ...failureMembers.stream_refused,
 })
 
 /** Sent about every ping_ms, together with a WebSocket ping. */

@@ -2,6 +2,7 @@
 
 import { callerRules, describeCallers, type TokenKind } from '../callers.js'
 import { type ErrorEntry, type ErrorName, errorCatalogue } from '../errors.js'
+import { failureMembersOf } from '../failure-members.js'
 import { type GroupRightName, groupRights } from '../group-rights.js'
 import { type JsonSchema, mapValues, plainSchema } from '../json-schema.js'
 import { maxBodyBytes } from '../limits/body-limit.js'
@@ -327,7 +328,8 @@ function successOf(operation: Operation, schemas: Record<string, JsonSchema>): O
       },
     }
   }
-  const extras = mapValues(operation.extras, (schema) => plainSchema(schema, schemas))
+  const beside = { ...operation.extras, ...failureMembersOf(operation.errors) }
+  const extras = mapValues(beside, (schema) => plainSchema(schema, schemas))
   return {
     description: 'The envelope, of a success or of a failure.',
     headers: requestIdHeader,

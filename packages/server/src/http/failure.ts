@@ -25,6 +25,11 @@ export function failureAnswer(error: AppError, mode: StatusMode): FailureAnswer 
     status: entry.always || mode === 'mirror' ? entry.http : 200,
     retryAfterSeconds:
       options.retryAfterSeconds ?? (entry.always && entry.retryable ? briefWaitSeconds : undefined),
-    body: stringifyJson({ code: entry.code, data: null, message: error.message }),
+    body: stringifyJson({
+      code: entry.code,
+      data: null,
+      message: error.message,
+      ...options.members,
+    }),
   }
 }

@@ -1,4 +1,10 @@
-import { type Failure, type FailureName, badAnswer, failureOf } from '../../errors.js'
+import {
+  type Failure,
+  type FailureName,
+  type StreamPosition,
+  badAnswer,
+  failureOf,
+} from '../../errors.js'
 import type { ActingFor, CallOutcome } from '../core-context.js'
 import type { OpenedSession } from '../part.js'
 import { bytesOf } from './wire-text.js'
@@ -193,6 +199,7 @@ export function limitOf(value: unknown, otherwise: number, max: number): number 
 /** Returns the failure of an answer, undefined for one of success. */
 export function failureIn(frame: AnswerMembers): Failure | undefined {
   const { code, name, message, retry, retry_after_ms: retryAfterMs } = frame
+  const { next_index: nextIndex, state } = frame
   if (code === 200) return undefined
   if (!Number.isSafeInteger(code)) return badAnswer('a call')
   return {
@@ -201,6 +208,9 @@ export function failureIn(frame: AnswerMembers): Failure | undefined {
     message: typeof message === 'string' ? message : '',
     retry: retry === true,
     ...(typeof retryAfterMs === 'number' && { retryAfterMs }),
+    ...(typeof nextIndex === 'number' && {
+      stream: { nextIndex, state: state as StreamPosition['state'] },
+    }),
   }
 }
 

@@ -19,7 +19,7 @@ export function failureText(
   error: AppError,
   retryAfterMs = retryAfterMsOf(error),
 ): string {
-  const { entry, message, errorName: name } = error
+  const { entry, message, errorName: name, options } = error
   const { retryable, code } = entry
   const failure = {
     code,
@@ -28,6 +28,7 @@ export function failureText(
     name,
     retry: retryable,
     ...(retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs }),
+    ...options.members,
   }
   return `{"id":${id},${stringifyJson(failure).slice(1)}`
 }

@@ -43,9 +43,7 @@ class Model {
     const isRepeat = index === this.next - 1 && index > 0 && text === this.last
     if (!isRepeat || (end && this.state === 'open')) {
       if (this.state !== 'open' || !(isRepeat || index === this.next))
-        return end && this.state === 'recalled'
-          ? answerCode.message_not_found
-          : answerCode.stream_refused
+        return answerCode.stream_refused
       if (!isRepeat) {
         this.text += text
         this.last = text
@@ -55,7 +53,7 @@ class Model {
         this.state = 'done'
         this.content = (end.content ?? this.text) || '…'
       }
-    } else if (end && this.state === 'recalled') return answerCode.message_not_found
+    }
     return { next_index: this.next, length: this.text.length, cancel: this.isCancelled }
   }
 }

@@ -1,5 +1,5 @@
 /** Messages that are written piece by piece (rule E19). */
-import { type Api, testBackends } from '@hermod/testkit'
+import { type Api, GatewayClient, testBackends } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
 import { answerCode } from '../../support/answer-codes.js'
 import { aGroup, groupCall } from '../../support/groups/groups.js'
@@ -57,6 +57,26 @@ for (const backend of testBackends())
         answerCode.stream_refused,
       )
       expect(await shown(bob, alice.id, msg_id)).toMatchObject({ content: 'az' })
+    })
+
+    it('streams: a refusal says which index is next and how the message stands, on both transports', async () => {
+      const [alice, bob] = await sessions(server, 2)
+      const msg_id = await begin(alice, bob)
+      using client = await GatewayClient.connect(server.url)
+      await client.open({ appId: server.appId, accessToken: alice.token })
+      const refused = async (index: number, position: object, more: object = {}) => {
+        const body = { conversation_id: bob.id, type: 1, msg_id, index, text: 'b', ...more }
+        const failure = { code: answerCode.stream_refused, data: null, ...position }
+        const { envelope } = await alice.api.call('POST', '/message/stream/append', { body })
+        expect(envelope).toMatchObject(failure)
+        expect(await client.call('message.stream.append', body)).toMatchObject(failure)
+      }
+      await refused(2, { next_index: 1, state: 'open' })
+      await append(alice, bob, { msg_id, index: 1, text: 'a', end: { state: 'failed' } })
+      await refused(1, { next_index: 2, state: 'failed' })
+      await recall(alice.api, bob.id, msg_id)
+      await refused(2, { next_index: 2, state: 'recalled' })
+      await refused(2, { next_index: 2, state: 'recalled' }, { end: { state: 'done' } })
     })
 
     it('streams: an end that names a piece that is stored already ends the message', async () => {

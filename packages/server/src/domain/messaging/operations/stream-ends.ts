@@ -73,12 +73,13 @@ export class StreamEnds {
     const key = streamOf(conversation, messageId)
     return database.transaction(async (tx) => {
       const { message, stream } = await this.#lock(tx, conversation, key)
-      if (!message || stream?.senderId !== senderId) throw new AppError('message_not_found')
+      if (stream?.senderId !== senderId) throw new AppError('message_not_found')
       const limits = { maxBytes: maxMessageBytes, pace: null }
       const outcome = appendChunk(stream, chunk, { now: clock.now(), limits })
       const isEnded = outcome.stream.state !== streamState.open
       if (outcome.kind === 'repeated' && isEnded) return outcome.stream
       if (outcome.kind !== 'taken' && outcome.kind !== 'repeated') throw refusalOf(outcome)
+      if (!message) throw new AppError('message_not_found')
       const added = outcome.kind === 'taken' ? chunk.text : ''
       await this.#write(tx, conversation, { message, stream: outcome.stream, added, end })
       return { ...outcome.stream, state: streamState[end.state] }

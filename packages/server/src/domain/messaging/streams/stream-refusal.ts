@@ -8,10 +8,10 @@ export function refusalOf({ kind, stream }: Appended): AppError {
       return new AppError('message_too_large', `${stream.bytes} bytes are taken`)
     case 'rate':
       return new AppError('too_many_requests', 'appends to this message', { retryAfterSeconds: 1 })
-    default:
-      return new AppError(
-        'stream_refused',
-        `next_index ${stream.nextIndex}, state ${stateName(stream.state)}`,
-      )
+    default: {
+      const members = { next_index: stream.nextIndex, state: stateName(stream.state) }
+      const detail = `next_index ${members.next_index}, state ${members.state}`
+      return new AppError('stream_refused', detail, { members })
+    }
   }
 }
