@@ -22,7 +22,7 @@ export function wishesOf(record: CachedRead | undefined): readonly Wish[] {
 
 /** The form in which the server compares keys of reactions. */
 export function reactionForm(key: string): string {
-  return key.normalize('NFC').replaceAll('\uFE0F', '')
+  return key.replaceAll('\uFE0F', '').normalize('NFC')
 }
 
 /** Returns a text that two wishes share when the later one replaces the other. */

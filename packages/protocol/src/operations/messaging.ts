@@ -447,8 +447,8 @@ const reactionKey = string({
 
 /**
  * States the wanted state, so it is safe to repeat. Reactions to one message are stored together:
- * the first at once, those that follow after 200 ms to 5 s, up to 100 together. A call that is not
- * begun when its connection ends has no effect.
+ * the first at once, those that follow after 200 ms to 5 s, up to 100 together, and 100 of them after
+ * 200 ms. A call that is not begun when its connection ends has no effect.
  */
 export const reactToMessage = operation({
   id: 'message.reaction',

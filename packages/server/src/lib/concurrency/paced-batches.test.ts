@@ -8,6 +8,7 @@ function recorded({ paceMs = 200, maxBatchSize = 3, maxWaiting = 100 } = {}) {
   const batches: { readonly at: number; readonly items: readonly number[] }[] = []
   const queue = new PacedBatches<number>({
     maxBatchSize,
+    fullPaceMs: 200,
     maxWaiting,
     run: async (items) => {
       batches.push({ at: performance.now(), items })
@@ -38,6 +39,23 @@ describe('paced batches', () => {
     ])
     await queue.add('a', 6, neverGone)
     expect(times().at(-1)).toEqual([1_000, [6]])
+  })
+
+  it('a full batch waits for the short pace, also when it fills up meanwhile', async () => {
+    const { queue, times } = recorded({ paceMs: 5_000 })
+    const add = (items: readonly number[]) =>
+      Promise.all(items.map((item) => queue.add('a', item, neverGone)))
+    const first = add([1, 2, 3])
+    await vi.advanceTimersByTimeAsync(1_000)
+    const second = add([4, 5, 6, 7, 8])
+    await vi.advanceTimersByTimeAsync(10_000)
+    await Promise.all([first, second])
+    expect(times()).toEqual([
+      [0, [1]],
+      [1_000, [2, 3, 4]],
+      [1_200, [5, 6, 7]],
+      [6_200, [8]],
+    ])
   })
 
   it('keys do not wait for one another', async () => {
@@ -88,6 +106,7 @@ describe('paced batches', () => {
     let isBroken = true
     const queue = new PacedBatches<number>({
       maxBatchSize: 10,
+      fullPaceMs: 200,
       maxWaiting: 10,
       run: async (items) => {
         if (isBroken) throw new Error('broken')

@@ -1,5 +1,7 @@
 interface PacedBatchesOptions<Item> {
   readonly maxBatchSize: number
+  /** The longest time from the begin of a batch to the begin of the next one while that one is full. */
+  readonly fullPaceMs: number
   /** Bounds the items that wait, of all keys together. */
   readonly maxWaiting: number
   /**
@@ -25,16 +27,24 @@ interface Waiting<Item> {
   taken(): void
 }
 
+/** The items of a key that was begun and whose pace is not over. */
+interface Queue<Item> {
+  readonly waiting: Set<Waiting<Item>>
+  /** When the last batch began, and the pace after it; undefined: it runs. */
+  pace?: { readonly startedAt: number; readonly ms: number } | undefined
+  timer?: NodeJS.Timeout
+}
+
 /** The pace after a batch that failed as a whole. */
 const failedPaceMs = 1_000
 
 /**
  * Batches of one key at a pace that the work sets: the first item is done at once, and those that
- * arrive until the pace is over are done together. Keys do not wait for one another.
+ * arrive until the pace is over are done together. A full batch waits for a shorter time. Keys do not
+ * wait for one another.
  */
 export class PacedBatches<Item> {
-  /** The items of each key that was begun and whose pace is not over. */
-  readonly #queues = new Map<string, Set<Waiting<Item>>>()
+  readonly #queues = new Map<string, Queue<Item>>()
   #waiting = 0
 
   constructor(private readonly options: PacedBatchesOptions<Item>) {}
@@ -52,12 +62,12 @@ export class PacedBatches<Item> {
     if (gone.aborted) throw this.options.dropped()
     if (this.#waiting >= this.options.maxWaiting) throw this.options.full()
     const running = this.#queues.get(key)
-    const queue = running ?? new Set()
-    const done = this.#enqueue(queue, item, gone)
+    const queue = running ?? { waiting: new Set() }
+    const done = this.#enqueue(queue.waiting, item, gone)
     if (!running) {
       this.#queues.set(key, queue)
       void this.#run(key, queue)
-    }
+    } else if (queue.waiting.size === this.options.maxBatchSize) this.#schedule(key, queue)
     await done
   }
 
@@ -77,14 +87,26 @@ export class PacedBatches<Item> {
   }
 
   /** Does a batch, and the next one when the pace is over. */
-  async #run(key: string, queue: Set<Waiting<Item>>): Promise<void> {
+  async #run(key: string, queue: Queue<Item>): Promise<void> {
     const startedAt = performance.now()
-    const paceMs = await this.#settle(this.#take(queue))
+    queue.pace = undefined
+    const ms = await this.#settle(this.#take(queue.waiting))
+    queue.pace = { startedAt, ms }
+    this.#schedule(key, queue)
+  }
+
+  /** Sets the time of the next batch, unless one runs. */
+  #schedule(key: string, queue: Queue<Item>): void {
+    if (!queue.pace) return
+    const { startedAt, ms } = queue.pace
+    const { maxBatchSize, fullPaceMs } = this.options
+    const paceMs = queue.waiting.size >= maxBatchSize ? Math.min(ms, fullPaceMs) : ms
     const next = () => {
-      if (queue.size === 0) this.#queues.delete(key)
+      if (queue.waiting.size === 0) this.#queues.delete(key)
       else void this.#run(key, queue)
     }
-    setTimeout(next, Math.max(0, paceMs - (performance.now() - startedAt))).unref()
+    clearTimeout(queue.timer)
+    queue.timer = setTimeout(next, Math.max(0, startedAt + paceMs - performance.now())).unref()
   }
 
   #take(queue: Set<Waiting<Item>>): Waiting<Item>[] {

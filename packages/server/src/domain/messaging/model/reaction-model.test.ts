@@ -120,6 +120,7 @@ describe('reactions to a message', () => {
 
   it('keys are equal in NFC and without the selector of the presentation as an emoji', () => {
     expect(reactionForm('e\u0301')).toBe(reactionForm('\u00e9'))
+    expect(reactionForm('e\uFE0F\u0301')).toBe(reactionForm('\u00e9'))
     expect(reactionForm('❤\uFE0F')).toBe(reactionForm('❤'))
     expect(reactionForm('\uFE0F')).toBe('')
   })

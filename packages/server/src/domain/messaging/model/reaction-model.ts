@@ -33,7 +33,7 @@ export const reactionLimits = { keysPerMessage: 50, keysPerUser: 20, latest: 5 }
 
 /** The form in which keys are compared: NFC, without the selector of the presentation as an emoji. */
 export function reactionForm(key: string): string {
-  return key.normalize('NFC').replaceAll('\uFE0F', '')
+  return key.replaceAll('\uFE0F', '').normalize('NFC')
 }
 
 /**

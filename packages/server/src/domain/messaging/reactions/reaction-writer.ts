@@ -69,7 +69,7 @@ const maxBatchReactions = 100
 
 /**
  * The times between two transactions for one message: a large group gets each of them as an event for
- * all of its members.
+ * all of its members. A full batch waits for the usual time everywhere, so that no call waits for long.
  */
 const paceMs = { usual: 200, many: 1_000, crowd: 5_000 } as const
 const manyMembers = 200
@@ -86,6 +86,7 @@ export class ReactionWriter {
   constructor(private readonly options: ReactionWriterOptions) {
     this.#batches = new PacedBatches({
       maxBatchSize: maxBatchReactions,
+      fullPaceMs: paceMs.usual,
       maxWaiting: options.maxWaiting,
       run: (requests) => this.#write(requests),
       full: () => new AppError('unavailable', 'too many reactions are waiting'),
