@@ -513,6 +513,10 @@ const pinErrors = [
   'group_admin_required',
   'message_not_found',
   'message_type_refused',
+  'user_deleted',
+  'blocked_by_recipient',
+  'stranger_refused',
+  'member_banned',
 ] as const
 
 /**
@@ -533,14 +537,7 @@ export const pinMessage = operation({
   conversation: 'conversation_id',
   body: { conversation_id: conversationId, msg_id: id('message ID') },
   data: done,
-  errors: [
-    ...pinErrors,
-    'user_deleted',
-    'blocked_by_recipient',
-    'stranger_refused',
-    'member_banned',
-    'reaction_or_pin_limit_reached',
-  ],
+  errors: [...pinErrors, 'reaction_or_pin_limit_reached'],
 })
 
 /** Safe to repeat, also for messages that were never pinned. */

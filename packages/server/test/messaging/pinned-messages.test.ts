@@ -63,13 +63,14 @@ for (const backend of testBackends())
       expect(await integrityFaults(server)).toEqual([])
     })
 
-    it('pin: hidden messages are left out, and a block keeps a party from pinning', async () => {
+    it('pin: hidden messages are left out, and a block keeps a party from pinning and unpinning', async () => {
       const [alice, bob] = await sessions(server, 2)
       const message = await sendText(alice.api, bob.id, 'text')
       expectSuccess(await pin(alice.api, bob.id, message))
       await alice.api.succeed('PUT', '/roster/block', { query: { user_id: bob.id } })
       const other = await sendText(alice.api, bob.id, 'other')
       expect(await codeOf(pin(bob.api, alice.id, other))).toBe(answerCode.blocked_by_recipient)
+      expect(await codeOf(unpin(bob.api, alice.id, message))).toBe(answerCode.blocked_by_recipient)
       await deleteConversation(bob.api, alice.id)
       expect(await pinnedTo(bob.api, alice.id)).toEqual([])
       expect(await pinnedTo(alice.api, bob.id)).toEqual([message])

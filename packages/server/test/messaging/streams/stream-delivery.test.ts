@@ -101,14 +101,25 @@ for (const backend of testBackends())
       }
     })
 
-    it('deltas: a request to end it reaches the devices of the sender', async () => {
+    it('deltas: a request to end it reaches the devices of the sender, one about another message does not', async () => {
       const [alice, bob] = await sessions(server, 2)
       using a = await connect(alice)
-      const msg_id = await begin(alice, bob.id)
-      const body = { conversation_id: alice.id, msg_id }
-      await bob.api.succeed('POST', '/message/stream/cancel', { body })
-      const { data } = await a.next(({ event }) => event === 'stream.cancel')
-      expect(data).toMatchObject({ msg_id, user_id: bob.id })
+      const cancel = (msg_id: number) =>
+        bob.api.succeed('POST', '/message/stream/cancel', {
+          body: { conversation_id: alice.id, msg_id },
+        })
+      await cancel(await sendText(alice.api, bob.id, 'text'))
+      const [first, second] = [await begin(alice, bob.id), await begin(alice, bob.id)]
+      for (const msg_id of [first, first, second]) await cancel(msg_id)
+      const asked = () => a.events.filter(({ event }) => event === 'stream.cancel')
+      await waitFor(
+        () => asked().some(({ data }) => (data as Delta).msg_id === second),
+        textOnDevice,
+      )
+      expect(asked().map(({ data }) => data)).toMatchObject([
+        { msg_id: first, user_id: bob.id },
+        { msg_id: second, user_id: bob.id },
+      ])
     })
 
     it('activity: the others see what a user does', async () => {

@@ -148,6 +148,27 @@ for (const backend of testBackends())
       expect(many.code).toBe(answerCode.too_many_requests)
     })
 
+    it('streams: a page reads a bounded number of pieces, also of empty ones', async () => {
+      const [alice, bob] = await sessions(server, 2)
+      const [older, newer] = [await begin(alice, bob), await begin(alice, bob)]
+      for (const msg_id of [older, newer]) await append(alice, bob, { msg_id, index: 1, text: 'x' })
+      const count = 2_100
+      await server.sql.run(
+        `with recursive piece(i) as (select 2 union all select i + 1 from piece where i < ${count})
+        insert into stream_chunks (app_id, low_id, high_id, msg_id, chunk_index, sender_id, content)
+        select c.app_id, c.low_id, c.high_id, c.msg_id, i, c.sender_id, '' from piece, stream_chunks c
+        where c.msg_id in (${older}, ${newer}) and c.chunk_index = 1`,
+      )
+      await server.sql.run(
+        `update message_streams set next_index = ${count + 1} where msg_id in (${older}, ${newer})`,
+      )
+      const page = await historyPage(bob.api, alice.id)
+      const filled = { state: 'open', next_index: count + 1, text: 'x' }
+      expect(page.messages[0]).toMatchObject({ msg_id: newer, stream: filled })
+      expect(page.messages[1]).not.toHaveProperty('stream.text')
+      expect(await shown(bob, alice.id, older)).toMatchObject({ stream: filled })
+    })
+
     it('streams: a send with more targets, another type or online_only begins none', async () => {
       const [alice, bob, carol] = await sessions(server, 3)
       const body = { type: 1, content_type: 0, content: 'x', stream: { kind: 'text' } }

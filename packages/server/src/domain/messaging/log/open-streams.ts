@@ -6,6 +6,8 @@ import type { HistoryMessage } from '../model/message-model.js'
 
 /** UTF-16 units of the texts of open streams in one page; more messages come without their text. */
 const maxPageUnits = 131_072
+/** What the read of a piece costs in such units; a stream may have thousands of short and empty ones. */
+const unitsPerChunk = 64
 
 /**
  * Adds the text so far to messages of one conversation that are being written (rule E19). The text
@@ -31,7 +33,7 @@ export async function withOpenStreams(
       .orderBy('chunk_index')
       .execute()
     const text = chunks.map(({ content }) => content).join('')
-    units += text.length
+    units += text.length + chunks.length * unitsPerChunk
     filled.set(message.messageId, withText(message, (chunks.at(-1)?.chunk_index ?? 0) + 1, text))
   }
   return messages.map((message) => filled.get(message.messageId) ?? message)

@@ -49,12 +49,8 @@ export class PinnedMessageService {
    * in groups the refusal of the right, and the refusals of a send
    */
   async pin(caller: PinningCaller, peerId: Int64, messageId: Int64): Promise<void> {
-    const { recipients, store, clock } = this.options
+    const { store, clock } = this.options
     const { conversation, message } = await this.#find(caller, peerId, messageId)
-    const target = { type: conversation.isGroup ? 'group' : 'user', id: peerId } as const
-    const sender = { userId: caller.actorId, isAdminToken: caller.isAdminToken }
-    const refusal = await recipients.refusal(caller.appId, target, sender)
-    if (refusal) throw new AppError(refusal)
     await this.#change(conversation, message.messageId, async (tx, found) => {
       if (!found) throw new AppError('message_not_found')
       const pinned = await store.list(tx, conversation)
@@ -71,7 +67,7 @@ export class PinnedMessageService {
   /**
    * Unpins a message, if it is pinned.
    * @throws AppError as reading the message does, message_type_refused, in groups the refusal of the
-   * right
+   * right, and the refusals of a send
    */
   async unpin(caller: PinningCaller, peerId: Int64, messageId: Int64): Promise<void> {
     const { store } = this.options
@@ -96,13 +92,17 @@ export class PinnedMessageService {
 
   /** Finds a message that the caller may read and pin. */
   async #find(caller: PinningCaller, peerId: Int64, messageId: Int64) {
-    const { lookup, groupAccess, groupCache } = this.options
+    const { lookup, groupAccess, groupCache, recipients } = this.options
     const found = await lookup.get(caller, peerId, messageId)
     if (!('message' in found)) throw new AppError('message_not_found')
     const { lowId, highId, isGroup } = found.conversation
     const conversation = { appId: caller.appId, lowId, highId, isGroup }
     await requireAlterable(conversation, groupCache)
     if (isGroup) await groupAccess.read(caller, lowId, 'pin', async () => {})
+    const target = { type: isGroup ? 'group' : 'user', id: peerId } as const
+    const sender = { userId: caller.actorId, isAdminToken: caller.isAdminToken }
+    const refusal = await recipients.refusal(caller.appId, target, sender)
+    if (refusal) throw new AppError(refusal)
     return { conversation, message: found.message }
   }
 

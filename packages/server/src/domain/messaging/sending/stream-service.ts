@@ -113,7 +113,7 @@ export class StreamService {
 
   /**
    * Asks the sender to end a stream: either party of a direct conversation; in a group the sender,
-   * and owner and admins. Has no effect after the end.
+   * and owner and admins. Has an effect once, and none after the end.
    * @throws AppError invalid_parameter, conversation_not_found, message_not_found, no_permission,
    * group_not_found, member_required
    */
@@ -137,10 +137,10 @@ export class StreamService {
         await this.#requireCancel(tx, caller, conversation, message?.senderId)
       else if (!isParty(conversation, userId)) throw new AppError('conversation_not_found')
       if (!message) throw new AppError('message_not_found')
-      await streams.cancel(tx, key)
-      return message.senderId
+      return (await streams.cancel(tx, key)) ? message.senderId : null
     })
-    transients.signalCancel(conversation, { senderId, userId, messageId: key.messageId })
+    if (senderId !== null)
+      transients.signalCancel(conversation, { senderId, userId, messageId: key.messageId })
   }
 
   /**

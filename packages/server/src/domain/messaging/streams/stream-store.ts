@@ -84,14 +84,16 @@ export class StreamStore {
       .execute()
   }
 
-  /** Notes that a reader asks to end a stream. */
-  async cancel(tx: Tx, key: StreamKey): Promise<void> {
-    await tx
+  /** Notes that a reader asks to end a stream. @returns false when it is not open, or was asked before */
+  async cancel(tx: Tx, key: StreamKey): Promise<boolean> {
+    const { numUpdatedRows } = await tx
       .updateTable('message_streams')
       .set({ is_cancelled: 1 })
       .where(isStream(key))
       .where('state', '=', sql.lit(streamState.open))
-      .execute()
+      .where('is_cancelled', '=', 0)
+      .executeTakeFirst()
+    return numUpdatedRows > 0n
   }
 
   /** Makes the upkeep end the open streams of a group soon. */
