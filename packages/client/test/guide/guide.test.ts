@@ -4,9 +4,9 @@ import { createClient } from '@hermod/client'
 import { Child, type ServerProcess, startServer, testChromium, waitFor } from '@hermod/testkit'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { renderToString } from 'react-dom/server'
-import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { clientErrors } from '../../dist/errors.js'
+import { bundle } from './bundle.js'
 import { GuideFolder, guide, programs } from './programs.js'
 import { renderedPage } from './rendered-page.js'
 import { Site } from './site.js'
@@ -22,6 +22,7 @@ const children: Child[] = []
 beforeAll(async () => {
   server = await startServer({ appId: 'hermod' })
   folder = new GuideFolder()
+  for (const [name, text] of programs) folder.write(name, text)
 })
 
 afterAll(async () => {
@@ -317,22 +318,4 @@ async function bundledPage(program: string): Promise<string> {
   const html = `<!doctype html><body><div id="root"></div><script type="module" src="/${script}"></script>`
   folder.write(`${program}.html`, html)
   return `${program}.html`
-}
-
-async function bundle(input: string): Promise<string> {
-  const define = { 'process.env.NODE_ENV': '"production"' }
-  const build = await rolldown({
-    input,
-    platform: 'browser',
-    transform: { define },
-    onLog: (level, log, next) => {
-      if (log.code !== 'MODULE_LEVEL_DIRECTIVE') next(level, log)
-    },
-  })
-  try {
-    const { output } = await build.generate({ format: 'esm' })
-    return output[0].code
-  } finally {
-    await build.close()
-  }
 }
