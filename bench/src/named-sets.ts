@@ -16,7 +16,9 @@ import { growthTables } from './report/growth-report.js'
 import { nodesTables } from './report/nodes-report.js'
 import { pushTables } from './report/push-report.js'
 import { realtimeTables } from './report/realtime-report.js'
+import { streamsTables } from './report/streams-report.js'
 import { webhookTables } from './report/webhooks-report.js'
+import { measureStreams } from './streams/streams.js'
 import { measureWebhooks } from './webhooks/webhooks.js'
 
 interface NamedSet<Name extends SetName, Figures extends object> {
@@ -48,6 +50,7 @@ export const namedSets = [
   checked({ name: 'push', measure: measurePush, report: pushTables }),
   checked({ name: 'files', measure: measureFiles, report: filesTable }),
   checked({ name: 'realtime', measure: measureRealtime, report: realtimeTables }),
+  checked({ name: 'streams', measure: measureStreams, report: streamsTables }),
   checked({ name: 'client', measure: measureClient, report: clientTables }),
   checked({ name: 'webhooks', measure: measureWebhooks, report: webhookTables }),
   checked({ name: 'nodes', measure: measureNodes, report: nodesTables }),

@@ -9,6 +9,7 @@ import type { PushOptions } from './push/push.js'
 import type { RealtimeOptions } from './realtime/realtime.js'
 import { scenarios } from './scenarios/direct-scenarios.js'
 import { type Scenario, setOf } from './scenarios/scenario.js'
+import type { StreamsOptions } from './streams/streams.js'
 import type { WebhookOptions } from './webhooks/webhooks.js'
 
 const sets = [...new Set(scenarios.map(setOf))]
@@ -22,8 +23,8 @@ export const usage = `Usage: npm run bench -- [options]
                     growth, which starts them once and keeps its 2 rounds
   --only NAME       sqlite or postgres; default: both when PostgreSQL 15 or newer is found
   --scenario NAMES  ${sets.join(', ')}, growth, push, files, realtime,
-                    client, webhooks, calls, nodes; several with commas; default: all but
-                    the last eight
+                    streams, client, webhooks, calls, nodes; several with commas;
+                    default: all but the last nine
   --against FOLDER  another build to measure in turns with this one, in place of the echo
                     (growth keeps its echo; push and files measure this build alone):
                     a checkout of any commit after npm ci and npm run build
@@ -36,6 +37,7 @@ export const usage = `Usage: npm run bench -- [options]
   --push-parts L    channels, crowd, or both with a comma, which is the default
   --devices N       connected devices of realtime and nodes, and clients of calls,
                     default 5000
+  --stream-devices N connected devices of streams, default 1000
   --conversations N conversations of a user of client, default 5000
   --messages N      messages that client applies, default 10000
   --events N        events that a receiver of webhooks missed, default 100000
@@ -48,6 +50,7 @@ export interface SetOptions {
   readonly push: PushOptions
   readonly files: object
   readonly realtime: RealtimeOptions
+  readonly streams: StreamsOptions
   readonly client: ClientEffort
   readonly webhooks: WebhookOptions
   readonly calls: CallsOptions
@@ -76,6 +79,8 @@ export interface BenchOptions extends Effort, ComparisonEffort {
 const growthUsersMin = 100
 /** Senders, each with a receiver. */
 const devicesMin = 200
+/** The members of the largest group. */
+const streamDevicesMin = 500
 /** The number that the screen of another user has. */
 const conversationsMin = 100
 /** Some seconds of sending. */
@@ -125,6 +130,7 @@ function parse(args: readonly string[]) {
         'push-devices': { type: 'string', default: '20000' },
         'push-parts': { type: 'string', default: pushParts.join() },
         devices: { type: 'string', default: '5000' },
+        'stream-devices': { type: 'string', default: '1000' },
         conversations: { type: 'string', default: '5000' },
         messages: { type: 'string', default: '10000' },
         events: { type: 'string', default: '100000' },
@@ -161,6 +167,9 @@ const setOptions: {
     const devices = atLeast('--devices', values.devices, devicesMin)
     return { devices, conversations: devices - 1 }
   },
+  streams: (values) => ({
+    devices: atLeast('--stream-devices', values['stream-devices'], streamDevicesMin),
+  }),
   client: ({ conversations, messages }) => ({
     conversations: atLeast('--conversations', conversations, conversationsMin),
     messages: positive('--messages', messages),

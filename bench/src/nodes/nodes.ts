@@ -6,7 +6,8 @@ import type { Effort } from '../measure/measure.js'
 import type { DeviceLogin } from '../realtime/device.js'
 import { makeRealtimeApp, type RealtimeApp } from '../realtime/realtime-population.js'
 import { RunningSwarms } from '../realtime/realtime-processes.js'
-import type { Latencies, ReturnResult } from '../realtime/swarm.js'
+import type { Latencies } from '../realtime/latencies.js'
+import type { ReturnResult } from '../realtime/swarm.js'
 
 /** Size of the set `nodes`. */
 export interface NodesOptions {

@@ -18,7 +18,9 @@ export interface DeviceHost {
   /** A message has arrived. */
   received(payload: Buffer): void
   /** A change of fields of a message has arrived. */
-  updated(): void
+  updated(payload: Buffer, device: Device): void
+  /** Text of a message that is being written has arrived. */
+  appended(payload: Buffer): void
 }
 
 /** The figures of a connection or a sync. */
@@ -38,6 +40,7 @@ interface SyncedHead {
 const fillsAtOnce = 8
 const storedEvent = Buffer.from('{"event":"message.stored"')
 const updatedEvent = Buffer.from('{"event":"message.updated"')
+const deltaEvent = Buffer.from('{"event":"message.delta"')
 const skippedEvent = Buffer.from('{"event":"sync.needed"')
 const closingEvent = Buffer.from('{"event":"session.closing"')
 const posName = Buffer.from('"pos":"')
@@ -108,7 +111,7 @@ export class Device {
         device_guid,
         platform: linux,
         user_agent: 'bench',
-        features: ['message.updated'],
+        features: ['message.updated', 'streams'],
         ...(this.pos !== '' && { pos: this.pos }),
       }),
     )
@@ -178,7 +181,8 @@ export class Device {
 
   #frame(payload: Buffer): void {
     if (beginsWith(payload, storedEvent)) this.host.received(payload)
-    else if (beginsWith(payload, updatedEvent)) this.host.updated()
+    else if (beginsWith(payload, updatedEvent)) this.host.updated(payload, this)
+    else if (beginsWith(payload, deltaEvent)) this.host.appended(payload)
     else if (beginsWith(payload, skippedEvent)) this.#needsSync = true
     else if (beginsWith(payload, closingEvent))
       this.#retryAt =

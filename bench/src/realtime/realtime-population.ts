@@ -72,7 +72,12 @@ export async function addGroupsAndContacts(
   }
 }
 
-async function createGroup(api: Api, ids: readonly number[], capacity: number): Promise<number> {
+/** Creates a group of these users, the first of them its owner. @returns its ID */
+export async function createGroup(
+  api: Api,
+  ids: readonly number[],
+  capacity: number,
+): Promise<number> {
   const [owner, ...others] = ids as [number, ...number[]]
   const caller = api.admin({ userId: owner })
   const { data } = await caller.succeed('POST', '/group/create', {

@@ -7,7 +7,7 @@ import { freePort } from '@hermod/testkit'
 import { load } from '../load/processes.js'
 import { type Builds, portOf, type Storage, type StoredServer } from '../measure/build.js'
 import type { Effort } from '../measure/measure.js'
-import { median } from '../measure/statistics.js'
+import { median, type Ratio, ratioOf } from '../measure/statistics.js'
 import type { DatabaseName } from '../scenarios/scenario.js'
 import type { LagFigures } from './lag-probe.js'
 import {
@@ -19,7 +19,9 @@ import {
   sendToGroup,
 } from './realtime-population.js'
 import { RunningSwarms, readLag, startBareGateway } from './realtime-processes.js'
-import type { FanOutResult, Latencies, ReactionResult, ReturnResult, SendResult } from './swarm.js'
+import type { Latencies } from './latencies.js'
+import type { ReactionResult } from './reaction-load.js'
+import type { FanOutResult, ReturnResult, SendResult } from './swarm.js'
 
 /** Size of the set `realtime`. */
 export interface RealtimeOptions {
@@ -40,6 +42,16 @@ export interface FanOutRow {
   readonly devicesCpuShare: number
 }
 
+/** Many users react to one message of the group: medians of the rounds. */
+export interface ReactionFigures {
+  /** One result for each round. */
+  readonly rounds: readonly ReactionResult[]
+  /** Sends from device to device as fast as they are answered, beside reactions by without. */
+  readonly sendRate: Ratio
+  /** Median latency of the answers of sends at half of the rate, beside reactions by without. */
+  readonly sendLatency: Ratio
+}
+
 /** Figures of the set `realtime` on one database. */
 export interface RealtimeFigures {
   readonly database: DatabaseName
@@ -58,8 +70,7 @@ export interface RealtimeFigures {
   readonly oneToOne: SendResult
   /** The same while a group gets a message a second. */
   readonly besideFanOut: SendResult
-  /** Many users react to one message of the group. */
-  readonly reactions: ReactionResult
+  readonly reactions: ReactionFigures
   readonly storm: ReturnResult
   readonly restart: ReturnResult
   /** The device that was away, with the size of its list. */
@@ -74,6 +85,8 @@ export interface RealtimeFigures {
 
 const senders = 64
 const reactingUsers = 1_000
+/** About as long as the reactions take. */
+const reactingSeconds = 2
 const burstMessages = 10
 const messagesOfPeer = 50
 const behindShare = 1 / 25
@@ -132,7 +145,7 @@ export async function measureRealtime(
   const besideFanOut = await swarms.run('service', 'beside', half, fanOut)
 
   onProgress('realtime: reactions')
-  const reactions = await swarms.run('service', 'reactions', app.groupId, reactingUsers)
+  const reactions = await measureReactions(swarms, app, half, rounds)
 
   onProgress('realtime: reconnect of all')
   // A heartbeat brings the newest pos.
@@ -232,6 +245,40 @@ async function measureSends(
     httpPerSecond: median(results.map(([, http]) => http)),
     socketOfHttp: median(results.map(([socket, http]) => socket / http)),
   }
+}
+
+/** Reactions alone; then sends without and beside them, in turns. */
+async function measureReactions(
+  swarms: RunningSwarms,
+  { groupId }: RealtimeApp,
+  { devices, perSecond }: { readonly devices: number; readonly perSecond: number },
+  rounds: number,
+): Promise<ReactionFigures> {
+  const fast = { seconds: reactingSeconds, devices }
+  const results: ReactionResult[] = []
+  const rates: Pair[] = []
+  const latencies: Pair[] = []
+  for (let round = 0; round < rounds; round++) {
+    results.push(await swarms.run('service', 'react', groupId, reactingUsers))
+    for (const [order, pairs, figure] of [
+      [fast, rates, (sends: SendResult) => sends.perSecond],
+      [{ ...fast, perSecond }, latencies, (sends: SendResult) => sends.answer.p50Ms],
+    ] as const) {
+      const alone = await swarms.run('service', 'oneToOne', order)
+      const beside = await swarms.run('service', 'besideReactions', order, groupId, reactingUsers)
+      pairs.push([figure(beside), figure(alone)])
+    }
+  }
+  return { rounds: results, sendRate: ratioOfPairs(rates), sendLatency: ratioOfPairs(latencies) }
+}
+
+type Pair = readonly [beside: number, alone: number]
+
+function ratioOfPairs(pairs: readonly Pair[]): Ratio {
+  return ratioOf(
+    pairs.map(([beside]) => beside),
+    pairs.map(([, alone]) => alone),
+  )
 }
 
 async function measureAway(

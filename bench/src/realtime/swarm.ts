@@ -3,15 +3,14 @@ import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Device, type DeviceHost, type DeviceLogin, type Effort, expectSuccess } from './device.js'
 import { clientFrame } from './frames.js'
-import type { RawAnswer } from './raw-socket.js'
-
-/** Latencies in milliseconds. */
-export interface Latencies {
-  readonly count: number
-  readonly p50Ms: number
-  readonly p99Ms: number
-  readonly maxMs: number
-}
+import { type Latencies, latencies, recordSince, timedText, toMicroseconds } from './latencies.js'
+import { ReactionLoad, type ReactionResult } from './reaction-load.js'
+import {
+  type AppendOrder,
+  type AppendResult,
+  type FirstDeltaOrder,
+  StreamLoad,
+} from './stream-load.js'
 
 /** Figures of messages to all devices. */
 export interface FanOutResult {
@@ -25,7 +24,10 @@ export interface FanOutResult {
 export interface SendResult {
   readonly perSecond: number
   readonly errors: number
+  /** From the send to its event at the receiver. */
   readonly latency: Latencies
+  /** From the send to its answer. */
+  readonly answer: Latencies
 }
 
 /** Cost of the return of devices. */
@@ -33,16 +35,6 @@ export interface ReturnResult {
   readonly ms: number
   readonly calls: number
   readonly bytes: number
-}
-
-/** Figures of reactions of many users to one message. */
-export interface ReactionResult {
-  readonly users: number
-  /** Time from the first call to the last answer. */
-  readonly ms: number
-  readonly latency: Latencies
-  /** Events that a device has received. */
-  readonly events: number
 }
 
 /** The order of a fan-out. */
@@ -62,16 +54,16 @@ const connectingAtOnce = 256
 const patienceMs = 60_000
 const stepMs = 2
 const groupMark = Buffer.from('"is_group":true')
-const sentMark = Buffer.from('sent=')
-const sentLength = 16
+const textBytes = 100
 
 /** Many devices of one process. */
 export class Swarm implements DeviceHost {
   appId = ''
   port = 0
   #devices: Device[] = []
+  readonly #reactions = new ReactionLoad()
+  readonly #streams = new StreamLoad()
   #received = 0
-  #updates = 0
   #waiting: { readonly count: number; resolve(): void }[] = []
   #latency: RecordableHistogram | null = null
   #sample: string | null = null
@@ -79,7 +71,7 @@ export class Swarm implements DeviceHost {
   received(payload: Buffer): void {
     const isOfGroup = payload.indexOf(groupMark) >= 0
     if (!isOfGroup) {
-      if (this.#latency) this.#measure(payload, this.#latency)
+      if (this.#latency) recordSince(payload, this.#latency)
       return
     }
     this.#received++
@@ -91,8 +83,12 @@ export class Swarm implements DeviceHost {
     }
   }
 
-  updated(): void {
-    this.#updates++
+  updated(payload: Buffer, device: Device): void {
+    this.#reactions.received(payload, device === this.#devices[0])
+  }
+
+  appended(payload: Buffer): void {
+    this.#streams.received(payload)
   }
 
   /**
@@ -164,36 +160,50 @@ export class Swarm implements DeviceHost {
     const socket = this.#devices[0]?.socket
     if (!socket) throw new Error('no device')
     if (groupId === null) return socket.write(clientFrame(JSON.stringify({ broadcast: burst })))
-    const message = { type: 2, targets: [groupId], content_type: 0, content: content() }
+    const message = { type: 2, targets: [groupId], content_type: 0, content: timedText(textBytes) }
     const answers = await socket.callTogether('message.send', Array(burst).fill(message))
     for (const answer of answers) expectSuccess(answer)
   }
 
-  /** Sends a message to the group, to which users react at once. */
-  async reactions(groupId: number, users: number): Promise<ReactionResult> {
-    const [sender, ...others] = this.#devices
-    if (!sender?.socket) throw new Error('no device')
-    const target = { conversation_id: groupId, type: 2 }
-    const message = { type: 2, targets: [groupId], content_type: 0, content: content() }
-    const sent = expectSuccess(await sender.socket.call('message.send', message))
-    const [msg_id] = (sent as RawAnswer & { readonly msg_ids: readonly number[] }).msg_ids
-    const reacting = others.slice(0, users)
-    const histogram = createHistogram()
-    this.#updates = 0
-    const startedAt = performance.now()
-    await Promise.all(
-      reacting.map(async ({ socket }, index) => {
-        if (!socket) throw new Error('no device')
-        const reaction = { ...target, msg_id, key: `key ${index % 5}`, on: true }
-        expectSuccess(await socket.call('message.reaction', reaction))
-        histogram.record(toMicroseconds(performance.now() - startedAt))
-      }),
-    )
-    const ms = performance.now() - startedAt
-    // The last event is on its way.
-    await sleep(500)
-    const events = this.#updates / this.#devices.length
-    return { users: reacting.length, ms, latency: latencies(histogram), events }
+  /** The first users react to a new message of the group at once. */
+  react(groupId: number, users: number): Promise<ReactionResult> {
+    return this.#reactions.run(this.#devices, groupId, users)
+  }
+
+  /** Sends from device to device while users react to a message of the group. */
+  async besideReactions(
+    oneToOne: Parameters<Swarm['oneToOne']>[0],
+    groupId: number,
+    users: number,
+  ): Promise<SendResult> {
+    const [sends] = await Promise.all([this.oneToOne(oneToOne), this.react(groupId, users)])
+    return sends
+  }
+
+  beginStreams(count: number): Promise<void> {
+    return this.#streams.begin(this.#devices, count)
+  }
+
+  appendToStreams(order: AppendOrder): Promise<AppendResult> {
+    return this.#streams.append(order)
+  }
+
+  endStreams(): Promise<void> {
+    return this.#streams.end()
+  }
+
+  firstDeltas(order: FirstDeltaOrder): Promise<Latencies> {
+    return this.#streams.firstDeltas(this.#devices, order)
+  }
+
+  /** Sends from device to device while streams are written. */
+  async besideStreams(
+    oneToOne: Parameters<Swarm['oneToOne']>[0],
+    append: AppendOrder,
+  ): Promise<{ readonly sends: SendResult; readonly appends: AppendResult }> {
+    const running = [this.oneToOne(oneToOne), this.appendToStreams(append)] as const
+    const [sends, appends] = await Promise.all(running)
+    return { sends, appends }
   }
 
   /**
@@ -205,8 +215,9 @@ export class Swarm implements DeviceHost {
     readonly devices: number
     readonly perSecond?: number
   }): Promise<SendResult> {
-    const { seconds, devices, perSecond } = order
+    const { seconds, devices, perSecond: rate } = order
     const received = createHistogram()
+    const answered = createHistogram()
     this.#latency = received
     const endsAt = performance.now() + seconds * 1_000
     let answers = 0
@@ -221,27 +232,30 @@ export class Swarm implements DeviceHost {
           type: 1,
           targets: [to.login.userId],
           content_type: 0,
-          content: content(),
+          content: timedText(textBytes),
         }
+        const sentAt = performance.now()
         expectSuccess(await from.socket.call('message.send', message))
+        answered.record(toMicroseconds(performance.now() - sentAt))
         answers++
       } catch {
         errors++
       }
     }
     const startedAt = performance.now()
-    if (perSecond === undefined)
+    if (rate === undefined)
       await Promise.all(
         Array.from({ length: devices }, async (_, index) => {
           while (performance.now() < endsAt) await send(index)
         }),
       )
-    else await this.#paced(perSecond, endsAt, devices, send)
+    else await this.#paced(rate, endsAt, devices, send)
     const elapsedMs = performance.now() - startedAt
     // The last messages are on their way.
     await sleep(500)
     this.#latency = null
-    return { perSecond: answers / (elapsedMs / 1_000), errors, latency: latencies(received) }
+    const perSecond = answers / (elapsedMs / 1_000)
+    return { perSecond, errors, latency: latencies(received), answer: latencies(answered) }
   }
 
   async #paced(
@@ -367,33 +381,5 @@ export class Swarm implements DeviceHost {
         },
       })
     })
-  }
-
-  #measure(payload: Buffer, histogram: RecordableHistogram): void {
-    const at = payload.indexOf(sentMark)
-    if (at < 0) return
-    const start = at + sentMark.length
-    const sentAt = Number(payload.toString('latin1', start, start + sentLength))
-    histogram.record(toMicroseconds(performance.now() - sentAt))
-  }
-}
-
-/** A text of 100 bytes that has the time of its send. */
-function content(): string {
-  return `sent=${performance.now().toFixed(3).padStart(sentLength, '0')} `.padEnd(100, 'x')
-}
-
-function toMicroseconds(ms: number): number {
-  return Math.max(1, Math.round(ms * 1_000))
-}
-
-function latencies(histogram: RecordableHistogram): Latencies {
-  if (histogram.count === 0)
-    return { count: 0, p50Ms: Number.NaN, p99Ms: Number.NaN, maxMs: Number.NaN }
-  return {
-    count: histogram.count,
-    p50Ms: histogram.percentile(50) / 1_000,
-    p99Ms: histogram.percentile(99) / 1_000,
-    maxMs: histogram.max / 1_000,
   }
 }
