@@ -4,12 +4,13 @@
  */
 import type { ChildProcess } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Api } from '@hermod/testkit'
 import { startProcess } from '../load/processes.js'
 import type { Build, Builds, Storage, StoredServer } from '../measure/build.js'
 import { createImportedUsers } from '../population/imported-users.js'
 import { makeRealtimeApp, type RealtimeApp } from '../realtime/realtime-population.js'
 import type { DatabaseName } from '../scenarios/scenario.js'
-import type { ClientsAnswer, ClientsOrder } from './clients.js'
+import type { ClientsAnswer, ClientsOrder, ScreenOrder } from './clients.js'
 
 /** Size of the set `calls`. */
 export interface CallsOptions {
@@ -17,9 +18,27 @@ export interface CallsOptions {
   readonly clients: number
 }
 
+/** What happens in the group, in this order; from `message` on all screens show its messages. */
+export const groupEvents = [
+  'rename',
+  'join',
+  'recall',
+  'message',
+  'reaction',
+  'pin',
+  'streamBegin',
+  'delta',
+  'streamEnd',
+  'deltaGap',
+  'replyToUnread',
+] as const
+
+/** An event of the group. */
+export type GroupEvent = (typeof groupEvents)[number]
+
 /** The calls after one event. */
 export interface EventCalls {
-  readonly event: 'rename' | 'join' | 'recall'
+  readonly event: GroupEvent
   /** Within a second after the event, and within ten. */
   readonly inSecond: number
   readonly inTenSeconds: number
@@ -37,6 +56,8 @@ export interface CallsFigures extends CallsOptions {
 const peers = 300
 const groups = 200
 const sends = 100
+/** More than a client loads at once. */
+const laterMessages = 100
 const quietMs = 3_000
 /** Joins in large groups are collected for a second. */
 const collectedMs = 1_000
@@ -66,6 +87,8 @@ async function measureEvents(
   const app = await makeRealtimeApp(server, clients)
   const { process, host } = serverOf(server)
   const [newcomer] = await createImportedUsers(host, process.appId, 'newcomer', 1)
+  const owner = new Owner(app, newcomer as number)
+  await owner.sendOld()
   onProgress(`calls: ${clients} clients`)
   using running = await RunningClients.start({
     ...addressOf(server),
@@ -74,23 +97,94 @@ async function measureEvents(
   })
   await running.online()
   await quiet(process.url)
-  const owner = app.api.admin({ userId: app.logins[0]?.userId as number })
-  const post = (path: string, body: object) => owner.succeed('POST', path, { body })
-  const msg_id = await sendOne(app)
+  const acts = await owner.acts()
   await quiet(process.url)
-  const of = { group_id: app.groupId }
-  const acts: Readonly<Record<EventCalls['event'], () => Promise<unknown>>> = {
-    rename: () => post('/group/info/name', { ...of, value: 'Renamed' }),
-    join: () => post('/group/admin/member_join', { ...of, user_list: [newcomer] }),
-    recall: () => post('/message/recall', { conversation_id: app.groupId, msg_id }),
-  }
   const figures: EventCalls[] = []
-  for (const event of ['rename', 'join', 'recall'] as const) {
+  for (const event of groupEvents) {
     onProgress(`calls: ${event}`)
-    figures.push(await callsAfter(process.url, event, acts[event]))
+    if (event === 'message') await running.show('show')
+    if (event === 'deltaGap') await owner.loseText(running)
     await quiet(process.url)
+    figures.push(await callsAfter(process.url, event, acts[event]))
   }
   return figures
+}
+
+/** The owner of the group, who makes its events. */
+class Owner {
+  readonly #caller: Api
+  readonly #group: { readonly conversation_id: number; readonly type: number }
+  #original = 0
+  #stream = 0
+  #index = 0
+
+  constructor(
+    { api, logins, groupId }: RealtimeApp,
+    private readonly newcomer: number,
+  ) {
+    this.#caller = api.admin({ userId: logins[0]?.userId as number })
+    this.#group = { conversation_id: groupId, type: 2 }
+  }
+
+  /** Sends a message, and so many others that no screen loads it. */
+  async sendOld(): Promise<void> {
+    this.#original = await this.#send({})
+    for (let count = 0; count < laterMessages; count++) await this.#send({})
+  }
+
+  /** Sends the messages that the events need, and returns the calls that make them. */
+  async acts(): Promise<Readonly<Record<GroupEvent, () => Promise<unknown>>>> {
+    const { conversation_id: group_id } = this.#group
+    const of = { group_id }
+    const msg_id = await this.#send({})
+    const recalled = await this.#send({})
+    const message = { ...this.#group, msg_id }
+    return {
+      rename: () => this.#post('/group/info/name', { ...of, value: 'Renamed' }),
+      join: () => this.#post('/group/admin/member_join', { ...of, user_list: [this.newcomer] }),
+      recall: () => this.#post('/message/recall', { conversation_id: group_id, msg_id: recalled }),
+      message: () => this.#send({}),
+      reaction: () => this.#post('/message/reaction', { ...message, key: 'yes', on: true }),
+      pin: () => this.#post('/message/pin', { conversation_id: group_id, msg_id }),
+      streamBegin: () => this.#beginStream(),
+      delta: () => this.#append(),
+      streamEnd: () => this.#append({ end: { state: 'done' } }),
+      deltaGap: () => this.#append(),
+      replyToUnread: () => this.#send({ reply_to: this.#original }),
+    }
+  }
+
+  /** Text of a stream that comes while no screen shows the group is missing when screens show it again. */
+  async loseText(running: RunningClients): Promise<void> {
+    await running.show('hide')
+    await this.#beginStream()
+    await this.#append()
+    await running.show('show')
+  }
+
+  async #beginStream(): Promise<void> {
+    this.#stream = await this.#send({ stream: { kind: 'text' } })
+    this.#index = 0
+  }
+
+  #append(more: object = {}): Promise<unknown> {
+    const piece = { msg_id: this.#stream, index: ++this.#index, text: 'some words ' }
+    return this.#post('/message/stream/append', { ...this.#group, ...piece, ...more })
+  }
+
+  async #send(more: object): Promise<number> {
+    const { conversation_id, type } = this.#group
+    const text = { content_type: 0, content: 'a text' }
+    const body = { type, targets: [conversation_id], ...text, ...more }
+    const { msg_ids } = (await this.#post('/message/send', body)) as {
+      readonly msg_ids: readonly number[]
+    }
+    return Number(msg_ids[0])
+  }
+
+  #post(path: string, body: object): Promise<unknown> {
+    return this.#caller.succeed('POST', path, { body })
+  }
 }
 
 async function callsAfter(
@@ -105,14 +199,6 @@ async function callsAfter(
   const inSecond = (await readCalls(url)) - before - 1
   await sleep(9 * secondMs)
   return { event, inSecond, inTenSeconds: (await readCalls(url)) - before - 1 }
-}
-
-async function sendOne({ api, logins, groupId }: RealtimeApp): Promise<number> {
-  const own = api.admin({ userId: logins[0]?.userId as number })
-  const body = { type: 2, targets: [groupId], content_type: 0, content: 'to be recalled' }
-  const answer = await own.succeed('POST', '/message/send', { body })
-  const [msgId] = (answer as { readonly msg_ids?: readonly number[] }).msg_ids ?? []
-  return Number(msgId)
 }
 
 /** Sends of a client with many conversations, one after another, under the default limits. */
@@ -194,6 +280,11 @@ class RunningClients implements Disposable {
   async sent(): Promise<readonly number[]> {
     const answer = await this.#next()
     return answer.type === 'sent' ? answer.ms : []
+  }
+
+  async show(order: ScreenOrder): Promise<void> {
+    this.#child.send(order)
+    await this.#next()
   }
 
   async #next(): Promise<ClientsAnswer> {

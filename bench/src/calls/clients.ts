@@ -12,9 +12,13 @@ export interface ClientsOrder {
   readonly sendTo?: readonly number[]
 }
 
-/** `online`: all clients are connected and current; `sent`: the times of the sends, milliseconds. */
+/** Later order: the messages of the group come on all screens, or leave them. */
+export type ScreenOrder = 'show' | 'hide'
+
+/** `online`: all clients are connected and current; `shown`: a {@link ScreenOrder} is done; `sent`: the times of the sends, milliseconds. */
 export type ClientsAnswer =
   | { readonly type: 'online' }
+  | { readonly type: 'shown' }
   | { readonly type: 'sent'; readonly ms: readonly number[] }
   | { readonly type: 'failed'; readonly error: string }
 
@@ -25,6 +29,8 @@ process.once('message', async (order: ClientsOrder) => {
     const clients = await openAll(order)
     answer({ type: 'online' })
     const [first] = clients
+    const { groupId } = order
+    if (groupId !== undefined) followScreens(clients, groupId)
     if (first && order.sendTo) answer({ type: 'sent', ms: await sendToEach(first, order.sendTo) })
   } catch (error) {
     answer({ type: 'failed', error: (error as Error).stack ?? String(error) })
@@ -55,6 +61,21 @@ async function openAll({ url, appId, tokens, groupId }: ClientsOrder): Promise<C
   }
   await Promise.all(Array.from({ length: openingAtOnce }, open))
   return clients
+}
+
+function followScreens(clients: readonly Client[], groupId: number): void {
+  let hide: (() => void)[] = []
+  process.on('message', async (order: ScreenOrder) => {
+    for (const end of hide) end()
+    hide = []
+    if (order === 'show')
+      for (const client of clients) {
+        const { messages } = client.group(groupId).conversation
+        hide.push(messages.subscribe(() => {}))
+        await until(messages, ({ isLoading }) => !isLoading)
+      }
+    answer({ type: 'shown' })
+  })
 }
 
 /** Sends to one conversation after another: each message moves its conversation to the top. */
