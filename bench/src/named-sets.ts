@@ -8,6 +8,7 @@ import type { Effort } from './measure/measure.js'
 import { measureNodes } from './nodes/nodes.js'
 import type { SetName, SetOptions } from './options.js'
 import { measurePush } from './push/push.js'
+import { measureReactions } from './reactions/reactions.js'
 import { measureRealtime } from './realtime/realtime.js'
 import { callsTables } from './report/calls-report.js'
 import { clientTables } from './report/client-report.js'
@@ -15,6 +16,7 @@ import { filesTable } from './report/files-report.js'
 import { growthTables } from './report/growth-report.js'
 import { nodesTables } from './report/nodes-report.js'
 import { pushTables } from './report/push-report.js'
+import { reactionsTables } from './report/reactions-report.js'
 import { realtimeTables } from './report/realtime-report.js'
 import { streamsTables } from './report/streams-report.js'
 import { webhookTables } from './report/webhooks-report.js'
@@ -50,6 +52,7 @@ export const namedSets = [
   checked({ name: 'push', measure: measurePush, report: pushTables }),
   checked({ name: 'files', measure: measureFiles, report: filesTable }),
   checked({ name: 'realtime', measure: measureRealtime, report: realtimeTables }),
+  checked({ name: 'reactions', measure: measureReactions, report: reactionsTables }),
   checked({ name: 'streams', measure: measureStreams, report: streamsTables }),
   checked({ name: 'client', measure: measureClient, report: clientTables }),
   checked({ name: 'webhooks', measure: measureWebhooks, report: webhookTables }),

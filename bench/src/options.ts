@@ -6,6 +6,7 @@ import type { ComparisonEffort } from './measure/compare.js'
 import type { Effort } from './measure/measure.js'
 import type { NodesOptions } from './nodes/nodes.js'
 import type { PushOptions } from './push/push.js'
+import type { ReactionsOptions } from './reactions/reactions.js'
 import type { RealtimeOptions } from './realtime/realtime.js'
 import { scenarios } from './scenarios/direct-scenarios.js'
 import { type Scenario, setOf } from './scenarios/scenario.js'
@@ -23,8 +24,8 @@ export const usage = `Usage: npm run bench -- [options]
                     growth, which starts them once and keeps its 2 rounds
   --only NAME       sqlite or postgres; default: both when PostgreSQL 15 or newer is found
   --scenario NAMES  ${sets.join(', ')}, growth, push, files, realtime,
-                    streams, client, webhooks, calls, nodes; several with commas;
-                    default: all but the last nine
+                    reactions, streams, client, webhooks, calls, nodes; several with
+                    commas; default: all but the last ten
   --against FOLDER  another build to measure in turns with this one, in place of the echo
                     (growth keeps its echo; push and files measure this build alone):
                     a checkout of any commit after npm ci and npm run build
@@ -35,8 +36,8 @@ export const usage = `Usage: npm run bench -- [options]
   --growth-users N  users of growth, default 10000
   --push-devices N  devices on each channel, default 20000
   --push-parts L    channels, crowd, or both with a comma, which is the default
-  --devices N       connected devices of realtime and nodes, and clients of calls,
-                    default 5000
+  --devices N       connected devices of realtime, reactions and nodes, and
+                    clients of calls, default 5000
   --stream-devices N connected devices of streams, default 1000
   --conversations N conversations of a user of client, default 5000
   --messages N      messages that client applies, default 10000
@@ -50,6 +51,7 @@ export interface SetOptions {
   readonly push: PushOptions
   readonly files: object
   readonly realtime: RealtimeOptions
+  readonly reactions: ReactionsOptions
   readonly streams: StreamsOptions
   readonly client: ClientEffort
   readonly webhooks: WebhookOptions
@@ -167,6 +169,7 @@ const setOptions: {
     const devices = atLeast('--devices', values.devices, devicesMin)
     return { devices, conversations: devices - 1 }
   },
+  reactions: ({ devices }) => ({ devices: atLeast('--devices', devices, devicesMin) }),
   streams: (values) => ({
     devices: atLeast('--stream-devices', values['stream-devices'], streamDevicesMin),
   }),

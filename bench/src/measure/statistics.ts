@@ -24,6 +24,23 @@ export function ratioOf(own: readonly number[], others: readonly number[]): Rati
   return spreadOf(own.map((value, round) => value / (others[round] ?? Number.NaN)))
 }
 
+/** A figure without other work and beside it, and the ratio of both in each round. */
+export interface Beside {
+  readonly alone: Ratio
+  readonly beside: Ratio
+  /** Beside other work by alone. */
+  readonly ratio: Ratio
+}
+
+/** @param values of the rounds */
+export function besideOf(values: {
+  readonly alone: readonly number[]
+  readonly beside: readonly number[]
+}): Beside {
+  const { alone, beside } = values
+  return { alone: spreadOf(alone), beside: spreadOf(beside), ratio: ratioOf(beside, alone) }
+}
+
 /** Returns median, minimum and maximum. */
 export function spreadOf(ratios: readonly number[]): Ratio {
   return { median: median(ratios), min: Math.min(...ratios), max: Math.max(...ratios) }

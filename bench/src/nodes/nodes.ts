@@ -4,9 +4,9 @@ import { type ServerProcess, startServer } from '@hermod/testkit'
 import type { Builds, Storage, StoredServer } from '../measure/build.js'
 import type { Effort } from '../measure/measure.js'
 import type { DeviceLogin } from '../realtime/device.js'
+import type { Latencies } from '../realtime/latencies.js'
 import { makeRealtimeApp, type RealtimeApp } from '../realtime/realtime-population.js'
 import { RunningSwarms } from '../realtime/realtime-processes.js'
-import type { Latencies } from '../realtime/latencies.js'
 import type { ReturnResult } from '../realtime/swarm.js'
 
 /** Size of the set `nodes`. */

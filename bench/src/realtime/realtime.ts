@@ -7,9 +7,10 @@ import { freePort } from '@hermod/testkit'
 import { load } from '../load/processes.js'
 import { type Builds, portOf, type Storage, type StoredServer } from '../measure/build.js'
 import type { Effort } from '../measure/measure.js'
-import { median, type Ratio, ratioOf } from '../measure/statistics.js'
+import { median } from '../measure/statistics.js'
 import type { DatabaseName } from '../scenarios/scenario.js'
 import type { LagFigures } from './lag-probe.js'
+import type { Latencies } from './latencies.js'
 import {
   addConversations,
   addGroupsAndContacts,
@@ -19,8 +20,6 @@ import {
   sendToGroup,
 } from './realtime-population.js'
 import { RunningSwarms, readLag, startBareGateway } from './realtime-processes.js'
-import type { Latencies } from './latencies.js'
-import type { ReactionResult } from './reaction-load.js'
 import type { FanOutResult, ReturnResult, SendResult } from './swarm.js'
 
 /** Size of the set `realtime`. */
@@ -42,16 +41,6 @@ export interface FanOutRow {
   readonly devicesCpuShare: number
 }
 
-/** Many users react to one message of the group: medians of the rounds. */
-export interface ReactionFigures {
-  /** One result for each round. */
-  readonly rounds: readonly ReactionResult[]
-  /** Sends from device to device as fast as they are answered, beside reactions by without. */
-  readonly sendRate: Ratio
-  /** Median latency of the answers of sends at half of the rate, beside reactions by without. */
-  readonly sendLatency: Ratio
-}
-
 /** Figures of the set `realtime` on one database. */
 export interface RealtimeFigures {
   readonly database: DatabaseName
@@ -70,7 +59,6 @@ export interface RealtimeFigures {
   readonly oneToOne: SendResult
   /** The same while a group gets a message a second. */
   readonly besideFanOut: SendResult
-  readonly reactions: ReactionFigures
   readonly storm: ReturnResult
   readonly restart: ReturnResult
   /** The device that was away, with the size of its list. */
@@ -84,9 +72,6 @@ export interface RealtimeFigures {
 }
 
 const senders = 64
-const reactingUsers = 1_000
-/** About as long as the reactions take. */
-const reactingSeconds = 2
 const burstMessages = 10
 const messagesOfPeer = 50
 const behindShare = 1 / 25
@@ -144,9 +129,6 @@ export async function measureRealtime(
   const fanOut = { ...everySecond, seconds }
   const besideFanOut = await swarms.run('service', 'beside', half, fanOut)
 
-  onProgress('realtime: reactions')
-  const reactions = await measureReactions(swarms, app, half, rounds)
-
   onProgress('realtime: reconnect of all')
   // A heartbeat brings the newest pos.
   await sleep(heartbeatMs)
@@ -166,7 +148,7 @@ export async function measureRealtime(
   await addGroupsAndContacts(server, app)
   await server.settle()
   const idleWithGroupsBytes = await idleBytesOf(server, swarms, app, service)
-  const messages = { fanOuts, toAll, lag, idleLag, ...sends, oneToOne, besideFanOut, reactions }
+  const messages = { fanOuts, toAll, lag, idleLag, ...sends, oneToOne, besideFanOut }
   const returns = { storm, restart, ...away, idleBytes, idleWithGroupsBytes }
   return [{ database: storage.name, devices, open, ...messages, ...returns }]
 }
@@ -245,40 +227,6 @@ async function measureSends(
     httpPerSecond: median(results.map(([, http]) => http)),
     socketOfHttp: median(results.map(([socket, http]) => socket / http)),
   }
-}
-
-/** Reactions alone; then sends without and beside them, in turns. */
-async function measureReactions(
-  swarms: RunningSwarms,
-  { groupId }: RealtimeApp,
-  { devices, perSecond }: { readonly devices: number; readonly perSecond: number },
-  rounds: number,
-): Promise<ReactionFigures> {
-  const fast = { seconds: reactingSeconds, devices }
-  const results: ReactionResult[] = []
-  const rates: Pair[] = []
-  const latencies: Pair[] = []
-  for (let round = 0; round < rounds; round++) {
-    results.push(await swarms.run('service', 'react', groupId, reactingUsers))
-    for (const [order, pairs, figure] of [
-      [fast, rates, (sends: SendResult) => sends.perSecond],
-      [{ ...fast, perSecond }, latencies, (sends: SendResult) => sends.answer.p50Ms],
-    ] as const) {
-      const alone = await swarms.run('service', 'oneToOne', order)
-      const beside = await swarms.run('service', 'besideReactions', order, groupId, reactingUsers)
-      pairs.push([figure(beside), figure(alone)])
-    }
-  }
-  return { rounds: results, sendRate: ratioOfPairs(rates), sendLatency: ratioOfPairs(latencies) }
-}
-
-type Pair = readonly [beside: number, alone: number]
-
-function ratioOfPairs(pairs: readonly Pair[]): Ratio {
-  return ratioOf(
-    pairs.map(([beside]) => beside),
-    pairs.map(([, alone]) => alone),
-  )
 }
 
 async function measureAway(

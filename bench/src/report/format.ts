@@ -1,5 +1,5 @@
 /** Formats of figures. */
-import type { Ratio } from '../measure/statistics.js'
+import type { Beside, Ratio } from '../measure/statistics.js'
 
 /** Lays out columns of equal width: figures to the right, words to the left. */
 export function layOutTable(
@@ -51,4 +51,18 @@ export function ratioCells({ median, min, max }: Ratio): string[] {
 /** Returns the cell for missed targets. */
 export function verdict(missed: readonly string[]): string {
   return missed.length === 0 ? 'met' : `MISSED: ${missed.join(', ')}`
+}
+
+/** Returns a median with its lowest and highest value. */
+export function range({ median, min, max }: Ratio, text: (value: number) => string): string {
+  return `${text(median)} (${text(min)} to ${text(max)})`
+}
+
+/** Returns the share of a figure beside other work in that without it, and both figures. */
+export function besideText(
+  { alone, beside, ratio }: Beside,
+  text: (value: number) => string,
+): string {
+  const share = (value: number) => percent(value, 0)
+  return `${range(ratio, share)}: ${text(beside.median)} and ${text(alone.median)}`
 }

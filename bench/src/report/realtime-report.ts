@@ -1,10 +1,5 @@
-import { type Ratio, spreadOf } from '../measure/statistics.js'
-import type { ReactionResult } from '../realtime/reaction-load.js'
-import type { FanOutRow, ReactionFigures, RealtimeFigures } from '../realtime/realtime.js'
+import type { FanOutRow, RealtimeFigures } from '../realtime/realtime.js'
 import { layOutTable, percent, whole } from './format.js'
-
-/** Of one message, in a second. */
-const maxAlterations = 5
 
 interface Line {
   readonly figure: string
@@ -38,7 +33,7 @@ const milliseconds = (value: number) => `${value.toFixed(1)} ms`
 const kilobytes = (bytes: number) => `${(bytes / 1_000).toFixed(1)} KB`
 
 function linesOf(figures: RealtimeFigures): Line[] {
-  const { toAll, lag, idleLag, oneToOne, besideFanOut, reactions } = figures
+  const { toAll, lag, idleLag, oneToOne, besideFanOut } = figures
   const { storm, restart, list, behind, unchanged } = figures
   return [
     ...figures.fanOuts.map(fanOutLine),
@@ -72,7 +67,6 @@ function linesOf(figures: RealtimeFigures): Line[] {
       target: '40 ms',
       isMet: besideFanOut.latency.p99Ms <= 40 && besideFanOut.errors === 0,
     },
-    ...reactionLines(reactions),
     {
       figure: 'idle memory of a connection',
       value: kilobytes(figures.idleBytes),
@@ -112,38 +106,6 @@ function fanOutLine({
     isMet: ofBare >= target,
   }
 }
-
-function reactionLines({ rounds, sendRate, sendLatency }: ReactionFigures): Line[] {
-  const of = (figure: (result: ReactionResult) => number) => spreadOf(rounds.map(figure))
-  const rate = of(({ eventsPerSecond }) => eventsPerSecond)
-  const ms = of((result) => result.ms)
-  const p50Ms = of(({ latency }) => latency.p50Ms)
-  const events = of((result) => result.events)
-  const range = ({ median, min, max }: Ratio, digits = 1) =>
-    `${median.toFixed(digits)} (${min.toFixed(digits)} to ${max.toFixed(digits)})`
-  const isExact = rounds.every((result) => result.isExact)
-  return [
-    {
-      figure: `${rounds[0]?.users ?? 0} users react to one message, events a second`,
-      value: `${range(rate)}, ${range(events)} at each device, sums ${isExact ? 'exact' : 'WRONG'}`,
-      target: whole(maxAlterations),
-      // The times of arrival scatter.
-      isMet: rate.median <= maxAlterations * 1.05 && isExact,
-    },
-    {
-      figure: 'until the last one is answered',
-      value: `${range(ms, 0)} ms, p50 of the answers ${range(p50Ms, 0)} ms`,
-    },
-    { figure: 'sends beside reactions, of those without', value: shares(sendRate) },
-    {
-      figure: 'p50 of sends at half load beside reactions, of those without',
-      value: shares(sendLatency),
-    },
-  ]
-}
-
-const shares = ({ median, min, max }: Ratio) =>
-  `${percent(median, 0)} (${percent(min, 0)} to ${percent(max, 0)})`
 
 function returned({ ms, calls, bytes }: RealtimeFigures['storm']): string {
   return `${(ms / 1_000).toFixed(2)} s, ${calls} calls, ${whole(bytes / 1_000)} KB`

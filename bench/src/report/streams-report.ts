@@ -1,7 +1,7 @@
-import { median, type Ratio } from '../measure/statistics.js'
+import { median } from '../measure/statistics.js'
 import type { AppendResult } from '../realtime/stream-load.js'
-import type { Beside, StreamsFigures } from '../streams/streams.js'
-import { layOutTable, percent, whole } from './format.js'
+import type { StreamsFigures } from '../streams/streams.js'
+import { besideText, layOutTable, percent, range, whole } from './format.js'
 
 const appendAimMs = 10
 const latencyAim = 1.25
@@ -83,12 +83,3 @@ function manyRows(many: StreamsFigures['many']): string[][] {
 const ms = (value: number) => `${value.toFixed(1)} ms`
 const us = (value: number) => `${whole(value)} us`
 const verdict = (isMet: boolean) => (isMet ? 'met' : 'MISSED')
-
-function range({ median, min, max }: Ratio, text: (value: number) => string): string {
-  return `${text(median)} (${text(min)} to ${text(max)})`
-}
-
-function besideText({ alone, beside, ratio }: Beside, text: (value: number) => string): string {
-  const share = (value: number) => percent(value, 0)
-  return `${range(ratio, share)}: ${text(beside.median)} and ${text(alone.median)}`
-}

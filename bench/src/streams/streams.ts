@@ -1,7 +1,7 @@
 /** Messages that are being written: appends, sends beside them, and first pieces at readers. */
 import { type Builds, portOf, type Storage, type Usage, usageOf } from '../measure/build.js'
 import type { Effort } from '../measure/measure.js'
-import { inTurn, type Ratio, ratioOf, spreadOf } from '../measure/statistics.js'
+import { type Beside, besideOf, inTurn, type Ratio, spreadOf } from '../measure/statistics.js'
 import type { Latencies } from '../realtime/latencies.js'
 import { createGroup, makeRealtimeApp, type RealtimeApp } from '../realtime/realtime-population.js'
 import { RunningSwarms } from '../realtime/realtime-processes.js'
@@ -13,13 +13,6 @@ import type { DatabaseName } from '../scenarios/scenario.js'
 export interface StreamsOptions {
   /** Connected devices; those of the first half write to those of the second. */
   readonly devices: number
-}
-
-/** A figure without and beside streams; the ratio is that of the rounds. */
-export interface Beside {
-  readonly alone: Ratio
-  readonly beside: Ratio
-  readonly ratio: Ratio
 }
 
 /** Figures of the set `streams` on one database. */
@@ -200,16 +193,6 @@ async function measureSends(
     costPerSecond: besideStreams * appendsPerSecond,
     cpuUs: besideOf(cpuUs),
   }
-}
-
-function besideOf({
-  alone,
-  beside,
-}: {
-  readonly alone: readonly number[]
-  readonly beside: readonly number[]
-}): Beside {
-  return { alone: spreadOf(alone), beside: spreadOf(beside), ratio: ratioOf(beside, alone) }
 }
 
 async function measureFirstDeltas(
