@@ -7,6 +7,7 @@ import type {
   Message,
   View,
 } from './api.js'
+import { featuresKey } from './model/features.js'
 import type { ClientPorts } from './ports/client-ports.js'
 import type { ClientSession } from './sessions/session.js'
 import { openSession } from './sessions/open-session.js'
@@ -28,7 +29,7 @@ import { createConversationParts } from './views/conversation-parts.js'
 import { createHub } from './views/hub.js'
 import { createInterests } from './views/interests.js'
 import { createSummaries } from './views/summaries.js'
-import { createUsers } from './views/users.js'
+import { cachedValueOf, createUsers } from './views/users.js'
 import { deriveView } from './views/view.js'
 import { fromWire } from './wire/from-wire.js'
 
@@ -109,6 +110,11 @@ export function createClientOn(
     connection,
     isDurable: liveView(() => live().isDurable, false),
     hasToken: liveView(() => live().token !== '', false),
+    features: deriveView(hub, {
+      initial: fromWire.features([]),
+      inputs: () => [cachedValueOf<readonly string[]>(session.state, featuresKey)],
+      derive: (names = []) => fromWire.features(names),
+    }),
     conversations: createConversationList(hub, { parts, summaries, interests }),
     contacts: createContacts(hub, { users, interests, call }),
     groups: createGroups(hub, { interests, call }),

@@ -204,6 +204,12 @@ it('reactions and pins: the user sees them at once, the other one with the next 
   expect(last(seen)?.reactions).toEqual([{ ...own, isOwn: false }])
   await toBob.pinMessage(last(seen) as Message)
   await when(toAlice.messages, (list) => last(list)?.pinned?.by === a.id)
+  const [pinned] = (await when(toAlice.pinned, (list) => list?.length === 1)) as Message[]
+  expect(pinned).toMatchObject({ key: message.key, reactions: [own], pinned: { by: a.id } })
+  const { reactions, cursor } = await toBob.reactions(message, { key: '👍' })
+  expect([reactions, cursor]).toMatchObject([[{ userId: b.id, key: '👍' }], undefined])
+  expect(await toAlice.getMessage(message.id)).toEqual(pinned)
+  expect(alice.features.getSnapshot()).toMatchObject({ reactions: true, pinnedMessages: true })
   await toBob.edit(last(seen) as Message, 'Hello Bob')
   const edited = await when(toAlice.messages, (list) => last(list)?.text === 'Hello Bob')
   expect(last(edited)).toMatchObject({ reactions: [own], pinned: { by: a.id } })
@@ -212,6 +218,11 @@ it('reactions and pins: the user sees them at once, the other one with the next 
   await when(toBob.messages, (list) => last(list)?.reactions.length === 0)
   await toAlice.unpinMessage(message)
   await when(toBob.messages, (list) => last(list)?.pinned === undefined)
+  await when(toAlice.pinned, (list) => list?.length === 0)
+  await toBob.recall(last(toBob.messages.getSnapshot()) as Message)
+  await when(toAlice.messages, ({ messages }) => messages.length === 0)
+  expect(await toAlice.getMessage(message.id)).toBeNull()
+  await expect(toAlice.getMessage(1)).rejects.toMatchObject({ name: 'message_not_found' })
 })
 
 it('a new client shows the newest messages, and loads older ones to the beginning', async () => {

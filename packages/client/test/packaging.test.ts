@@ -16,7 +16,7 @@ const packages = join(packageFolder, '..')
 const root = join(packages, '..')
 
 /** The most bytes of an entry, minified and gzipped. */
-const limits = { index: 55_000, 'core/core': 27_500, 'react/index': 1_500, node: 53_000 }
+const limits = { index: 57_000, 'core/core': 27_500, 'react/index': 1_500, node: 55_000 }
 
 /** Bundles an entry with all that it imports, but for what an app has already. */
 async function bundle(entry: keyof typeof limits): Promise<OutputChunk> {

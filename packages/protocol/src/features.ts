@@ -8,8 +8,11 @@ export const features = {
     'What changes a message besides edits and recalls comes as message.updated; sessions without it get message.replaced with the whole message.',
   'changes.skipped':
     'Numbers in a row that message.changes and heads skip are one entry changes.skipped; sessions without it get change.skipped for each.',
+  replies: 'Messages reply to others, and answers have quotes of the originals.',
+  reactions: 'Users react to messages.',
+  pinned_messages: 'Messages are pinned for all readers of a conversation.',
   streams:
-    'Text of messages that are being written comes as message.delta; sessions without it get the text once it has ended.',
+    'Messages are written piece by piece. Their text comes as message.delta; sessions without it get the text once it has ended.',
 } as const
 
 /** The name of an addition. */

@@ -18,6 +18,8 @@ export interface Client {
   readonly isDurable: View<boolean>
   /** True once the app has returned a token, so that {@link fileUrl} has addresses. */
   readonly hasToken: View<boolean>
+  /** What the service can do, as it has said last; nothing before the first session. */
+  readonly features: View<ServiceFeatures>
   readonly conversations: View<ConversationList>
   readonly contacts: Contacts
   readonly groups: Groups
@@ -83,6 +85,15 @@ export interface Client {
   close(): Promise<void>
   /** Logs the device out at the server if it can be reached, and deletes what is stored here, in all tabs. */
   logOut(): Promise<void>
+}
+
+/** What a service can do, or cannot because it is older than this client. Apps hide what it cannot. */
+export interface ServiceFeatures {
+  readonly replies: boolean
+  readonly reactions: boolean
+  readonly pinnedMessages: boolean
+  /** Messages that are written piece by piece. */
+  readonly streams: boolean
 }
 
 /** The user and group that a call with an Admin token acts for. */

@@ -1,5 +1,5 @@
 import type { Failure } from '../errors.js'
-import type { Draft, Message } from './message.js'
+import type { Draft, Message, ReactionPage } from './message.js'
 import type { CallOptions, View } from './view.js'
 
 /** Names a conversation: the other user, 0 for the system, or a group. */
@@ -113,6 +113,11 @@ export interface WrittenStream {
 export interface Conversation extends ConversationRef {
   readonly summary: View<ConversationSummary>
   readonly messages: Messages
+  /**
+   * The messages that are pinned for all who read the conversation, the newest pin first; undefined: not
+   * read yet. While the view has subscribers and the client is connected, it is kept current.
+   */
+  readonly pinned: View<readonly Message[] | undefined>
   /** The text that the user has begun to write, kept on this device; '' for none. */
   readonly draft: DraftText
   /**
@@ -180,6 +185,28 @@ export interface Conversation extends ConversationRef {
     key: string,
     options?: CallOptions & { readonly isOn?: boolean },
   ): Promise<void>
+  /**
+   * Reads from the server who has reacted to a message.
+   * @param options.key reactions with this key alone
+   * @param options.cursor of the page before
+   * @param options.limit how many, 1 to 200; default 200
+   */
+  reactions(
+    message: Message,
+    options?: CallOptions & {
+      readonly key?: string
+      readonly cursor?: string
+      readonly limit?: number
+    },
+  ): Promise<ReactionPage>
+  /**
+   * Reads one message from the server, as it is now. It is not kept current: `messages.loadAround` shows
+   * it in the list.
+   * @returns null: it was recalled
+   * @throws ClientError message_not_found, when it is hidden from the user, removed, or of another
+   *   conversation
+   */
+  getMessage(messageId: number, options?: CallOptions): Promise<Message | null>
   /** Pins a message for all who read the conversation, as `react` reacts. */
   pinMessage(message: Message, options?: CallOptions): Promise<void>
   /** Unpins a message. */

@@ -65,6 +65,21 @@ export interface Reaction {
   readonly isOwn: boolean
 }
 
+/** A reaction of one user to a message. */
+export interface UserReaction {
+  readonly userId: number
+  readonly key: string
+  /** When it was stored, milliseconds since 1970. */
+  readonly timestamp: number
+}
+
+/** Reactions of users to a message, newest first. */
+export interface ReactionPage {
+  readonly reactions: readonly UserReaction[]
+  /** For the next page; absent: this is the last one. */
+  readonly cursor?: string
+}
+
 /** The state of a message that is written piece by piece, for example by a bot. */
 export interface MessageStream {
   /** How the text is to be shown. */

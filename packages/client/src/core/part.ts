@@ -16,6 +16,8 @@ export interface OpenedSession {
   readonly max_in_flight: number
   readonly transaction_ttl_ms: number
   readonly sync: 'current' | 'needed' | 'reset'
+  /** Names of additions to the contract that the service has; absent: none. */
+  readonly features?: unknown
 }
 
 /** An event of the server, as its frame has it. `data` is an object; its members are not checked. */

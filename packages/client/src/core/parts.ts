@@ -6,6 +6,7 @@ import type { CoreContext } from './core-context.js'
 import { Drafts } from './drafts.js'
 import { Logs } from './logs/logs.js'
 import { spreadMs } from './outcomes.js'
+import { ServiceFeatures } from './service-features.js'
 import type { Part } from './part.js'
 import { Presence } from './presence/presence.js'
 import { Receipts } from './presence/receipts.js'
@@ -62,6 +63,7 @@ export function createParts(context: CoreContext): readonly Part[] {
     new Typing(context),
     new Drafts(context),
     new Wishes(context),
+    new ServiceFeatures(context),
     receipts,
     streams,
   ]

@@ -227,7 +227,7 @@ export interface UnsentFile {
  * The answer of an operation about the user, kept and read again when it turns stale:
  * `contacts`, `user.5`, `group.7`, `members.7`, `pins`, `profile` … Each kind has a loader in
  * core/cached-reads. `draft.5` is a text that the user has begun to write, `quotes.g7` are
- * the quotes of a log; these are never read.
+ * the quotes of a log, `features` what the service has announced; these are never read.
  */
 export interface CachedRead {
   /** Kind and ref with a dot between, or the kind alone. */

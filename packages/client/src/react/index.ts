@@ -18,8 +18,10 @@ import type {
   GroupInvitation,
   GroupMember,
   JoinRequest,
+  Message,
   MessageList,
   Profile,
+  ServiceFeatures,
   User,
   UserSettings,
   View,
@@ -76,6 +78,11 @@ export function useHasToken(): boolean {
   return useView(useClient().hasToken)
 }
 
+/** Returns what the service can do. */
+export function useFeatures(): ServiceFeatures {
+  return useView(useClient().features)
+}
+
 /** Returns all conversations, pinned ones first, then by last activity. */
 export function useConversations(): ConversationList {
   return useView(useClient().conversations)
@@ -89,6 +96,11 @@ export function useSummary(conversation: Conversation): ConversationSummary {
 /** Returns the loaded messages of a conversation, and keeps them current. */
 export function useMessages(conversation: Conversation): MessageList {
   return useView(conversation.messages)
+}
+
+/** Returns the pinned messages of a conversation, the newest pin first; undefined: not read yet. */
+export function usePinnedMessages(conversation: Conversation): readonly Message[] | undefined {
+  return useView(conversation.pinned)
 }
 
 /** Returns the text that the user has begun to write; '' for none. */

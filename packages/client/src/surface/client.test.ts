@@ -467,6 +467,42 @@ it('react and pinMessage: are wishes about a stored message that is no broadcast
   await expect(direct.pinMessage(broadcast)).rejects.toThrow(/^message must be/)
 })
 
+it('reactions and getMessage: are read from the server, in the public form', async () => {
+  const { session, client } = aClient()
+  session.apply({ logs: [session.fill('d1.9', 1)] })
+  const conversation = client.direct(9)
+  const message = { id: 30 } as Message
+  session.answer = () => ({ data: [{ user_id: 9, key: 'a', time: 5 }], cursor: 'next' })
+  expect(await conversation.reactions(message, { key: 'a', limit: 1 })).toEqual({
+    reactions: [{ userId: 9, key: 'a', timestamp: 5 }],
+    cursor: 'next',
+  })
+  const query = { conversation_id: 9, msg_id: 30, limit: 1, key: 'a' }
+  expect(session.commandsOf('call')).toMatchObject([{ op: 'message.reactions', data: query }])
+  await expect(conversation.reactions(message, { limit: 201 })).rejects.toThrow(/^limit must be/)
+
+  const found = {
+    ...{ msg_id: 30, seq: 1, sender_id: 9, content: 'Hello', own: ['a'] },
+    conversation: { low_id: 1, high_id: 9, is_group: false },
+    reactions: [{ key: 'a', count: 2, latest: [9, 1] }],
+    reply_to: { msg_id: 20, seq: 1 },
+  }
+  const quotes = [{ msg_id: 20, seq: 1, state: 'hidden' }]
+  session.answer = () => ({ data: { message: found, quotes } })
+  expect(await conversation.getMessage(30)).toMatchObject({
+    ...{ id: 30, conversationId: 9, senderId: 9, text: 'Hello', isBroadcast: false },
+    reactions: [{ key: 'a', count: 2, isOwn: true }],
+    quote: { id: 20, state: 'hidden' },
+  })
+  const stream = { low_id: -1, high_id: 9, is_group: false }
+  session.answer = () => ({ data: { message: { ...found, conversation: stream } } })
+  expect(await conversation.getMessage(30)).toMatchObject({ isBroadcast: true })
+  session.answer = () => ({ data: { recalled: { msg_id: 30 } } })
+  expect(await conversation.getMessage(30)).toBeNull()
+  session.answer = () => ({ data: { message: 5 } })
+  await expect(conversation.getMessage(30)).rejects.toMatchObject({ name: 'bad_answer' })
+})
+
 it('contacts: the list by name, requests that wait, and calls', async () => {
   const { session, client } = aClient()
   const { contacts } = client
@@ -683,6 +719,15 @@ it('client: the own user, the profile, the token', () => {
   session.setLive({ token: '', isDurable: false })
   expect(client.fileUrl('/file/download/chat?sign=x')).toBeUndefined()
   expect(client.isDurable.getSnapshot()).toBe(false)
+})
+
+it('features: what the service can do, nothing before it has said so', () => {
+  const { session, client } = aClient()
+  const none = { replies: false, reactions: false, pinnedMessages: false, streams: false }
+  expect(client.features.getSnapshot()).toEqual(none)
+  const value = ['message.updated', 'replies', 'pinned_messages', 'later']
+  session.apply({ cached: [{ key: 'features', value, isStale: false }] })
+  expect(client.features.getSnapshot()).toEqual({ ...none, replies: true, pinnedMessages: true })
 })
 
 it('draft: a text that is kept in the store', async () => {

@@ -6,20 +6,30 @@ import type {
   Message,
   Messages,
 } from '../api.js'
-import { ClientError, failureOf } from '../errors.js'
+import { listOf, membersOf, messageOf, quotesOf } from '../core/logs/wire.js'
+import { badAnswer, ClientError, failureOf } from '../errors.js'
 import { draftKey } from '../model/draft-key.js'
-import { directKey, groupKey } from '../model/log-key.js'
-import type { Wish } from '../model/wishes.js'
+import { directKey, groupKey, kindOf, logKeyOf } from '../model/log-key.js'
+import type { LogKey, MessageRecord, QuoteRecord } from '../model/records.js'
+import { type Wish, wishesKey, wishesOf } from '../model/wishes.js'
 import type { Clock } from '../ports/clock.js'
 import type { ConversationParts } from '../views/conversation-parts.js'
 import type { Hub } from '../views/hub.js'
 import type { Interests } from '../views/interests.js'
-import { keyOfTransaction, transactionOf } from '../views/messages/message.js'
+import {
+  alterationOf,
+  keyOfTransaction,
+  statusOf,
+  storedMessage,
+  transactionOf,
+} from '../views/messages/message.js'
 import { createMessageList } from '../views/messages/message-list.js'
 import { pageSize } from '../views/messages/message-loader.js'
+import { createPinnedMessages } from '../views/messages/pinned-messages.js'
 import type { Summaries } from '../views/summaries.js'
 import { cachedValueOf } from '../views/users.js'
 import { createView, deriveView } from '../views/view.js'
+import { fromWire } from '../wire/from-wire.js'
 import { checkId, checkOneOf, checkOptionalText, checkText, refuse } from './arguments.js'
 import { type Caller, signalOf } from './caller.js'
 import { readDraft } from './draft.js'
@@ -34,6 +44,9 @@ export interface ConversationSources {
   readonly call: Caller
   readonly clock: Clock
 }
+
+/** The most reactions of a page. */
+const reactionPage = 200
 
 /** `type` of a target, by the kind of its conversation. */
 const targetTypes = { direct: 1, group: 2 }
@@ -81,12 +94,21 @@ export function createConversation(
       }),
   })
   const ofConversation = { conversation_id: id }
+  const pinned = createPinnedMessages(hub, {
+    ...{ id, kind, parts, interests, clock },
+    async read() {
+      const { data } = await call('message.pinned', ofConversation)
+      const log = logKey()
+      return listOf(membersOf(data).messages).flatMap((each) => messageOf(log, each) ?? [])
+    },
+  })
 
   return {
     id,
     kind,
     summary,
     messages,
+    pinned,
     draft: {
       ...draft,
       async set(text, options) {
@@ -177,6 +199,25 @@ export function createConversation(
     async unpinMessage(message, options) {
       await wish({ ...placeOf(message), isOn: false }, options)
     },
+    async reactions(message, { key, cursor, limit = reactionPage, ...options } = {}) {
+      checkOptionalText('key', key)
+      checkOptionalText('cursor', cursor)
+      checkLimit(limit, reactionPage)
+      const of = { ...ofConversation, msg_id: storedId(message), limit }
+      const query = { ...of, ...(key && { key }), ...(cursor && { cursor }) }
+      return fromWire.reactionPage(await call('message.reactions', query, options))
+    },
+    async getMessage(messageId, options) {
+      checkId('messageId', messageId)
+      const query = { ...ofConversation, msg_id: messageId }
+      const { data } = await call('message.get', query, options)
+      const { message, quotes } = membersOf(data)
+      if (message === undefined) return null
+      const log = logKeyOf(membersOf(message).conversation) ?? logKey()
+      const record = messageOf(log, message)
+      if (!record) throw new ClientError(badAnswer('message.get'))
+      return shownMessage(record, quotesOf(quotes))
+    },
     async pin(options) {
       await call('user.conversation.pin', ofConversation, options)
     },
@@ -219,7 +260,29 @@ export function createConversation(
   function placeOf(message: Message): Pick<Wish, 'log' | 'msgId'> {
     const msgId = storedId(message)
     if (message.isBroadcast) refuse('message', 'no broadcast')
-    return { log: isGroup ? groupKey(id) : directKey(hub.me, id), msgId }
+    return { log: logKey(), msgId }
+  }
+
+  function logKey(): LogKey {
+    return isGroup ? groupKey(id) : directKey(hub.me, id)
+  }
+
+  /** Returns a message that is not in the list. */
+  function shownMessage(record: MessageRecord, quotes: readonly QuoteRecord[]): Message {
+    const { me, session } = hub
+    const { logs, cached } = session.state
+    const isOfRecord = ({ log, msgId }: Wish) => log === record.log && msgId === record.msgId
+    return storedMessage(
+      record,
+      { kind: kindOf(record.log), conversationId: id },
+      {
+        me,
+        status: statusOf(record, logs.get(record.log), me),
+        alteration: alterationOf(parts.alterations(id, kind), record),
+        quote: quotes.find(({ msgId }) => msgId === record.replyTo?.msgId),
+        wishes: wishesOf(cached.get(wishesKey)).filter(isOfRecord),
+      },
+    )
   }
 
   function newestId(): number {
@@ -229,9 +292,9 @@ export function createConversation(
   }
 }
 
-function checkLimit(limit: unknown): void {
-  if (!Number.isInteger(limit) || (limit as number) < 1 || (limit as number) > 1_000)
-    refuse('limit', 'an integer from 1 to 1000')
+function checkLimit(limit: unknown, most = 1_000): void {
+  if (!Number.isInteger(limit) || (limit as number) < 1 || (limit as number) > most)
+    refuse('limit', `an integer from 1 to ${most}`)
 }
 
 function unknownSummary(ref: ConversationRef): ConversationSummary {

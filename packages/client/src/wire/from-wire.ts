@@ -17,10 +17,13 @@ import type {
   NotDone,
   Profile,
   Quote,
+  ReactionPage,
+  ServiceFeatures,
   SharedFile,
   User,
   UserSettings,
 } from '../api.js'
+import type { Answer } from '../core/inputs.js'
 import { badAnswer, ClientError, failureOf } from '../errors.js'
 import type * as records from '../model/records.js'
 import { conversationOf, kindOf, logKeyOf } from '../model/log-key.js'
@@ -62,6 +65,16 @@ export type WireSettings = Plain<protocol.UserSettings>
 
 /** The public form of each kind of object. */
 export const fromWire = {
+  features: (names: readonly string[]): ServiceFeatures => {
+    const has = (name: string) => names.includes(name)
+    return {
+      replies: has('replies'),
+      reactions: has('reactions'),
+      pinnedMessages: has('pinned_messages'),
+      streams: has('streams'),
+    }
+  },
+
   user: (user: WireUser, isOnline: boolean): User => ({
     id: user.user_id,
     name: user.alias || user.nick_name || user.username,
@@ -208,6 +221,13 @@ export const fromWire = {
       .filter(({ result }) => result === 'fail')
       .map(({ user_id = 0, file_id = user_id, reason = '' }) => ({ id: file_id, reason }))
   },
+
+  reactionPage: ({ data, cursor }: Answer): ReactionPage => ({
+    reactions: (data as readonly Plain<protocol.UserReaction>[]).map(
+      ({ user_id: userId, key, time: timestamp }) => ({ userId, key, timestamp }),
+    ),
+    ...(typeof cursor === 'string' && { cursor }),
+  }),
 
   quote: once(
     ({ msgId, state, senderId, contentType, excerpt }: records.QuoteRecord): Quote => ({

@@ -80,6 +80,8 @@ export class CoreBench {
   /** Effects that the bench does not run, such as uploads. */
   effects: Effect[] = []
   epoch = 'e'
+  /** What the server announces; undefined: nothing. */
+  features: readonly string[] | undefined
   onCommit: () => void = () => undefined
   readonly #options: CoreBenchOptions
   readonly #timers = new Map<string, number>()
@@ -255,6 +257,7 @@ export class CoreBench {
         max_in_flight: 16,
         transaction_ttl_ms: this.#options.transactionTtlMs ?? 86_400_000,
         sync: 'needed',
+        features: this.features,
       },
     })
   }

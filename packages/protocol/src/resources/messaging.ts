@@ -50,6 +50,8 @@ export const UserReaction = resource('UserReaction', 'A reaction of a user to a 
   key: text('the reaction'),
   time: instant('when it was stored'),
 })
+/** A reaction as /message/reactions lists it. */
+export type UserReaction = Static<typeof UserReaction>
 
 /** A page of history by descending msg_id (rule E8b). */
 export const MessagePage = resource('MessagePage', 'A page of history, newest message first.', {

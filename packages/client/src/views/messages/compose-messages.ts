@@ -41,7 +41,7 @@ export function shownRows(windows: readonly LogWindow[], isFailed: boolean): rea
  * @param former the list before: a message of the same record and status stays the same object
  */
 export function composeMessages(
-  stored: readonly StoredRow[],
+  stored: readonly (Pick<StoredRow, 'record'> & { readonly window: Pick<LogWindow, 'record'> })[],
   unsent: readonly UnsentRecord[],
   {
     me,
