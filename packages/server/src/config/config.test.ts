@@ -70,6 +70,8 @@ describe('loadConfig', () => {
         user: { perSecond: 100, burst: 200 },
         userCalls: 32,
         userFiles: { perSecond: 4 * 2 ** 20, burst: 2 ** 30 },
+        bot: { perSecond: 1000, burst: 2000 },
+        botCalls: 256,
         app: { perSecond: 5000, burst: 10_000 },
       },
       logins: {
@@ -92,6 +94,7 @@ describe('loadConfig', () => {
         appendIntervalMs: 200,
         appendBurst: 20,
         perSender: 10,
+        perBot: 200,
       },
       messages: { maxMessageBytes: 65_536, maxTargets: 500, transactionTtlMs: 86_400_000 },
       outbox: { maxLagMs: 604_800_000 },

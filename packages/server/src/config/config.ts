@@ -80,6 +80,9 @@ export interface ServerConfig {
     readonly userCalls: number
     /** In bytes of files. */
     readonly userFiles: BucketRate
+    readonly bot: BucketRate
+    /** The calls of one bot that may run at once. */
+    readonly botCalls: number
     readonly app: BucketRate
   }
   readonly logins: {
@@ -113,6 +116,8 @@ export interface ServerConfig {
     readonly appendBurst: number
     /** Open ones of one sender. */
     readonly perSender: number
+    /** Open messages of one bot. */
+    readonly perBot: number
   }
   readonly writer: {
     readonly batchMessages: number
@@ -277,6 +282,8 @@ function serverConfig(values: OptionValues, path: string | undefined): ServerCon
       user: { perSecond: values.userRate, burst: values.userBurst },
       userCalls: values.userCalls,
       userFiles: { perSecond: values.userFileRate, burst: values.userFileBurst },
+      bot: { perSecond: values.botRate, burst: values.botBurst },
+      botCalls: values.botCalls,
       app: { perSecond: values.appRate, burst: values.appBurst },
     },
     logins: {
@@ -304,6 +311,7 @@ function serverConfig(values: OptionValues, path: string | undefined): ServerCon
       appendIntervalMs: 1_000 / values.streamAppendsPerSecond,
       appendBurst: values.streamAppendBurst,
       perSender: values.streamsPerSender,
+      perBot: values.streamsPerBot,
     },
     writer: {
       batchMessages: values.batchMessages,

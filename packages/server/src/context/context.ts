@@ -419,11 +419,12 @@ function buildContext(
 }
 
 function callLimits({ rateLimit, storage }: ServerConfig, node: RunningNode): CallLimits {
-  const { address, user, userCalls, userFiles, app } = rateLimit
+  const { address, user, userCalls, userFiles, bot, botCalls, app } = rateLimit
   return new CallLimits({
     addresses: new RateLimiter(address),
     newAdminTokens: new RateLimiter(address),
     users: new UserAllowances({ rate: user, calls: userCalls, fileRate: userFiles }),
+    bots: new UserAllowances({ rate: bot, calls: botCalls, fileRate: userFiles }),
     apps: storage.kind === 'sqlite' ? new RateLimiter(app) : dividedLimiter(app, node),
   })
 }

@@ -32,7 +32,9 @@ const authenticator: Authenticator = {
   async findUserToken(appId, token) {
     if (appId !== 'home') return null
     if (token === 'hmu_expired') return 'expired'
-    return token === 'hmu_valid' ? { userId: 1001, deviceSn: 2, tokenHash: 'hash' } : null
+    return token === 'hmu_valid'
+      ? { userId: 1001, deviceSn: 2, tokenHash: 'hash', isBot: false }
+      : null
   },
   findSigner: async (appId, { storeToken, signature, target }) =>
     `${appId} ${storeToken} ${signature} ${target}` === 'home hms_1 signed /file?name=x'
@@ -88,7 +90,7 @@ async function principalOrRefusal(
   }
 }
 
-const user = userPrincipal('home', { userId: 1001, deviceSn: 2, tokenHash: 'hash' })
+const user = userPrincipal('home', { userId: 1001, deviceSn: 2, tokenHash: 'hash', isBot: false })
 const anonymous = { kind: 'anonymous', appId: 'home' }
 const admin = adminPrincipal('home', null, null, null)
 
@@ -99,6 +101,7 @@ it('tells whose token it is from whom something is done for', () => {
     userId: 1001,
     deviceSn: 2,
     tokenHash: 'hash',
+    isBot: false,
     isAdminToken: false,
     adminOf: null,
     actorId: 1001,
@@ -337,7 +340,12 @@ describe('what takes the place of a token', () => {
   } as const
 
   it('is a signature that is valid, where no token was sent', async () => {
-    const signer = userPrincipal('home', { userId: 1001, deviceSn: null, tokenHash: '' })
+    const signer = userPrincipal('home', {
+      userId: 1001,
+      deviceSn: null,
+      tokenHash: '',
+      isBot: false,
+    })
     expect(await found({}, { signed })).toEqual(signer)
     const bad = { ...signed, target: '/file?name=y' }
     await expect(found({}, { signed: bad })).rejects.toThrow('access-token is invalid')

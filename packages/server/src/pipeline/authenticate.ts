@@ -49,6 +49,7 @@ interface UserSession {
   readonly userId: Int64
   readonly deviceSn: number | null
   readonly tokenHash: string
+  readonly isBot: boolean
 }
 
 /** The user and the group that the headers name. */
@@ -157,7 +158,7 @@ async function signerPrincipal(
 ): Promise<AppPrincipal> {
   const userId = await authenticator.findSigner(appId, signed)
   if (userId === null) throw new AppError('token_invalid')
-  return userPrincipal(appId, { userId, deviceSn: null, tokenHash: '' })
+  return userPrincipal(appId, { userId, deviceSn: null, tokenHash: '', isBot: false })
 }
 
 /** @throws AppError upload_ticket_invalid, app_not_found, app_inactive */

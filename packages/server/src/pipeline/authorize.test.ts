@@ -34,7 +34,7 @@ function aboutNoGroup(callers: CallerRule): Operation {
 }
 
 const absent = 404
-const user = userPrincipal('home', { userId: 1001, deviceSn: 2, tokenHash: 'hash' })
+const user = userPrincipal('home', { userId: 1001, deviceSn: 2, tokenHash: 'hash', isBot: false })
 
 /** What the check answers, at once or later; the users that were asked for are added to `asked`. */
 async function outcome(

@@ -32,8 +32,8 @@ const adminToken = 'hma_valid'
 const admin = adminPrincipal('home', null, null, null)
 const anonymous: Principal = { kind: 'anonymous', appId: 'home' }
 
-function user(userId: number, appId = 'home'): Principal {
-  return userPrincipal(appId, { userId, deviceSn: null, tokenHash: 'hash' })
+function user(userId: number, appId = 'home', isBot = false): Principal {
+  return userPrincipal(appId, { userId, deviceSn: null, tokenHash: 'hash', isBot })
 }
 
 const noBody = () => undefined
@@ -64,6 +64,11 @@ beforeEach(() => {
     newAdminTokens: new Purse(2),
     users: new UserAllowances({
       rate: { perSecond: 1 / 7, burst: 2 },
+      calls: 100,
+      fileRate: { perSecond: 1, burst: 1 },
+    }),
+    bots: new UserAllowances({
+      rate: { perSecond: 1 / 7, burst: 4 },
       calls: 100,
       fileRate: { perSecond: 1, burst: 1 },
     }),
@@ -184,6 +189,13 @@ describe('the limits by user and application', () => {
     const answers = [1, 2, 3].map((last) => outcome(callOf('hmu_1', `192.0.2.${last}`), user(1)))
     expect(answers).toEqual(['passes', 'passes', 'too_many_requests'])
     expect(outcome(callOf('hmu_2', '192.0.2.4'), user(2))).toBe('passes')
+  })
+
+  it('give bots their own', () => {
+    const answers = [1, 2, 3, 4, 5].map((last) =>
+      outcome(callOf('hmu_1', `192.0.2.${last}`), user(1, 'home', true)),
+    )
+    expect(answers).toEqual([...passes(4), 'too_many_requests'])
   })
 
   it('count an upload for the user who asked for its ticket, and for nobody where an Admin token did', () => {

@@ -26,6 +26,8 @@ interface Limiters {
   readonly newAdminTokens: Limiter<string>
   /** By user ID, which is unique over all apps. */
   readonly users: Pick<UserAllowances, 'begin'>
+  /** As `users`, for users that are programs. */
+  readonly bots: Pick<UserAllowances, 'begin'>
   readonly apps: Limiter<string>
 }
 
@@ -86,9 +88,10 @@ export class CallLimits {
     if (principal.kind === 'admin' || principal.kind === 'operator') return unlimited
     // An operation that needs no token ignores an invalid one, which must not bypass the limit by address.
     if (adminToken !== null) requireNoWait('address_limited', this.#failed(call, adminToken))
-    const { users, apps } = this.limiters
+    const { users, bots, apps } = this.limiters
     const payerId = payerOf(principal)
-    const allowance = payerId === systemUserId ? unlimited : users.begin(payerId)
+    const payers = principal.kind === 'user' && principal.isBot ? bots : users
+    const allowance = payerId === systemUserId ? unlimited : payers.begin(payerId)
     // The app's limit counts calls and not their cost: the debts of a few users must not delay all
     // others of the app.
     const waitSeconds = countsForApp ? apps.take(principal.appId) : 0

@@ -377,7 +377,7 @@ describe('the way of a call', () => {
   it('does not run for a token that has ended while the body came', async () => {
     const tokens = { isEnded: false }
     const findUserToken = () =>
-      tokens.isEnded ? 'expired' : { userId: 7, deviceSn: null, tokenHash: '' }
+      tokens.isEnded ? 'expired' : { userId: 7, deviceSn: null, tokenHash: '', isBot: false }
     const runs: unknown[] = []
     const { executor } = setUp(async ({ id }) => data(id), {
       authenticator: { ...everybody, findUserToken },

@@ -34,6 +34,8 @@ export interface UserPrincipal {
   /** null when the token is tied to no device. */
   readonly deviceSn: number | null
   readonly tokenHash: string
+  /** True: the limits of bots apply. */
+  readonly isBot: boolean
   readonly isAdminToken: false
   readonly adminOf: null
   /** The acting user in the events of groups. */
@@ -82,15 +84,16 @@ export const operatorPrincipal: OperatorPrincipal = { kind: 'operator' }
 
 export function userPrincipal(
   appId: string,
-  session: Pick<UserPrincipal, 'userId' | 'deviceSn' | 'tokenHash'>,
+  session: Pick<UserPrincipal, 'userId' | 'deviceSn' | 'tokenHash' | 'isBot'>,
 ): UserPrincipal {
-  const { userId, deviceSn, tokenHash } = session
+  const { userId, deviceSn, tokenHash, isBot } = session
   return {
     kind: 'user',
     appId,
     userId,
     deviceSn,
     tokenHash,
+    isBot,
     isAdminToken: false,
     adminOf: null,
     actorId: userId,

@@ -72,6 +72,21 @@ describe.each(anyBackend())('limits on $name', (backend) => {
     })
   })
 
+  it('rate of a bot: has settings of its own', async () => {
+    await using server = await backend.startServer(
+      limits({
+        ...{ HERMOD_USER_RATE: '1', HERMOD_USER_BURST: '1' },
+        ...{ HERMOD_BOT_RATE: '1', HERMOD_BOT_BURST: '60' },
+      }),
+    )
+    const body = { issuer: 'app', subject: 'bot', create: { is_bot: true } }
+    const { data } = await server.api.admin().succeed('POST', '/token/issue', { body })
+    const bot = server.api.as(data.token)
+    const answers = codes(await flood(120, () => bot.call('GET', '/user/profile')))
+    expect(answers[200]).toBeGreaterThanOrEqual(60)
+    expect(answers[answerCode.too_many_requests]).toBeGreaterThan(0)
+  })
+
   it('rate of an application: counts all callers without an Admin token and no other application', async () => {
     await using server = await backend.startServer(
       limits({ HERMOD_APP_RATE: '1', HERMOD_APP_BURST: '20' }),

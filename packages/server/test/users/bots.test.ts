@@ -57,6 +57,12 @@ describe.each(anyBackend())('bots on $name', (backend) => {
     expect(await broadcast(server.api.admin(), 'two')).toBe(before + 1)
   })
 
+  it('bot: it writes more messages piece by piece at once than a user', async () => {
+    const bot = await aBot('writer')
+    const stream = { stream: { kind: 'text' } }
+    for (let count = 0; count < 11; count++) await sendText(bot.api, alice.id, '…', stream)
+  })
+
   it('bot: a message to it is not pushed', async () => {
     const ben = await pushes.receiver()
     await server.sql.run(`update users set is_bot = 1 where user_id = ${ben.id}`)

@@ -322,7 +322,7 @@ export function createMessaging(
       ids,
       transients,
       streams: stores.streams,
-      maxOpenStreams: config.streams.perSender,
+      maxOpenStreams: { user: config.streams.perSender, bot: config.streams.perBot },
       clock,
       maxMessageBytes,
       maxTargets,

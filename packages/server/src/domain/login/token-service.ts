@@ -10,7 +10,7 @@ import type { FileCredentialService } from '../files/credentials/file-credential
 import type { FileCredentials } from '../files/credentials/file-credentials.js'
 import type { UserCredentials } from '../users/user-credentials.js'
 import { endOfAssertions, type User, type UserKey } from '../users/user-model.js'
-import type { TokenKey, TokenStore, UserToken } from './token-store.js'
+import type { CallerToken, TokenKey, TokenStore } from './token-store.js'
 
 interface TokenServiceOptions {
   readonly database: Database
@@ -19,7 +19,7 @@ interface TokenServiceOptions {
   readonly devices: DeviceService
   readonly fileCredentials: FileCredentialService
   readonly clock: Clock
-  readonly tokenCache: InvalidatedCache<TokenKey, UserToken>
+  readonly tokenCache: InvalidatedCache<TokenKey, CallerToken>
 }
 
 /** A token to give to a user. */
@@ -94,7 +94,7 @@ export class TokenService {
   }
 
   /** @returns null for an unknown token, `expired` for one that ended or was revoked */
-  find(appId: string, secret: string): MaybePromise<UserToken | 'expired' | null> {
+  find(appId: string, secret: string): MaybePromise<CallerToken | 'expired' | null> {
     const { database, store, tokenCache } = this.options
     const tokenHash = hashToken(secret)
     const key = { appId, tokenHash }
@@ -113,7 +113,7 @@ export class TokenService {
     return token?.expiresAt ?? null
   }
 
-  #check(token: UserToken | null): UserToken | 'expired' | null {
+  #check(token: CallerToken | null): CallerToken | 'expired' | null {
     if (!token) return null
     return token.isRevoked || token.expiresAt <= this.options.clock.now() ? 'expired' : token
   }

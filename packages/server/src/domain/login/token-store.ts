@@ -23,7 +23,13 @@ export interface UserToken {
   readonly isRevoked: boolean
 }
 
+/** A token, and its user as far as calls are limited by it. */
+export interface CallerToken extends UserToken {
+  readonly isBot: boolean
+}
+
 type TokenRow = TableRow<typeof userTokensTable>
+type CallerRow = TokenRow & { readonly isBot: number }
 
 const columns = camelCase(userTokensTable)
 
@@ -42,12 +48,16 @@ export class TokenStore {
     database: Database,
     private readonly cache: Invalidates<TokenKey>,
   ) {
-    this.#find = database.prepared<{ appId: string; tokenHash: string }, TokenRow>((db, param) =>
+    this.#find = database.prepared<{ appId: string; tokenHash: string }, CallerRow>((db, param) =>
       db
-        .selectFrom('user_tokens')
-        .select(columns)
-        .where('app_id', '=', param('appId'))
-        .where('token_hash', '=', param('tokenHash')),
+        .selectFrom('user_tokens as t')
+        .innerJoin('users as u', (join) =>
+          join.onRef('u.app_id', '=', 't.app_id').onRef('u.user_id', '=', 't.user_id'),
+        )
+        .select(camelCase(userTokensTable, 't'))
+        .select('u.is_bot as isBot')
+        .where('t.app_id', '=', param('appId'))
+        .where('t.token_hash', '=', param('tokenHash')),
     )
     this.#count = database.prepared<UserKey, { count: number | bigint }>((db, param) =>
       db
@@ -58,9 +68,9 @@ export class TokenStore {
     )
   }
 
-  async find(db: Queryable, appId: string, tokenHash: string): Promise<UserToken | null> {
+  async find(db: Queryable, appId: string, tokenHash: string): Promise<CallerToken | null> {
     const row = await this.#find.first(db, { appId, tokenHash })
-    return row ? toToken(row) : null
+    return row ? { ...toToken(row), isBot: row.isBot === 1 } : null
   }
 
   /** Finds a token and prevents its change until the transaction ends. */

@@ -58,6 +58,7 @@ export interface UserState {
   readonly userId: Int64
   readonly status: number
   readonly isDeleted: boolean
+  readonly isBot: boolean
   /** 0 not set, 1 allow, 2 reject */
   readonly strangerChat: number
   /** The user blocks at least one other user. */

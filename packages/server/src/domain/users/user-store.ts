@@ -31,7 +31,7 @@ type UserChanges = Omit<Updateable<Schema['users']>, 'app_id' | 'user_id' | 'sta
 
 type FoundRow = Pick<UserRow, 'userId' | 'username' | 'status' | 'isBot' | 'deletedAt'>
 
-type StateRow = Pick<UserRow, 'status' | 'deletedAt'> & {
+type StateRow = Pick<UserRow, 'status' | 'deletedAt' | 'isBot'> & {
   readonly strangerChat: number | null
   readonly hasBlocks: number
   readonly hasUnasked: number
@@ -113,7 +113,7 @@ export class UserStore {
         .leftJoin('user_settings as s', (join) =>
           join.onRef('s.app_id', '=', 'u.app_id').onRef('s.user_id', '=', 'u.user_id'),
         )
-        .select(camelCase(['status', 'deleted_at'], 'u'))
+        .select(camelCase(['status', 'deleted_at', 'is_bot'], 'u'))
         .select('s.stranger_chat as strangerChat')
         .select([hasBlocks.as('hasBlocks'), hasUnasked.as('hasUnasked')])
         .where('u.app_id', '=', param('appId'))
@@ -136,6 +136,7 @@ export class UserStore {
       userId,
       status: row.status,
       isDeleted: row.deletedAt !== null,
+      isBot: row.isBot === 1,
       strangerChat: row.strangerChat ?? 0,
       hasBlocks: row.hasBlocks === 1,
       hasUnasked: row.hasUnasked === 1,

@@ -117,7 +117,9 @@ export async function startFileServer(options: FileServerOptions = {}): Promise<
       requireApp: () => {},
       findAdminToken: () => null,
       findUserToken: (_, token) =>
-        token === 'hmu_valid' ? { userId: 7, deviceSn: null, tokenHash: 'hash' } : null,
+        token === 'hmu_valid'
+          ? { userId: 7, deviceSn: null, tokenHash: 'hash', isBot: false }
+          : null,
       isOperatorToken: async () => false,
       findSigner: async () => null,
       findTicket: async () => null,

@@ -77,7 +77,7 @@ const authenticator: Authenticator = {
   findUserToken(appId, token) {
     if (token === `hmu_${appId}_expired`) return 'expired'
     const user = usersOf(appId).find((each) => each.token === token)
-    return user ? { userId: user.id, deviceSn: null, tokenHash: '' } : null
+    return user ? { userId: user.id, deviceSn: null, tokenHash: '', isBot: false } : null
   },
   findSigner: async () => null,
   findTicket: async () => null,

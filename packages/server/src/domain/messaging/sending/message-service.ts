@@ -47,7 +47,7 @@ export interface MessageServiceOptions {
   readonly maxTargets: number
   readonly streams: Pick<StreamStore, 'countOpen'>
   /** Open streams of one sender. */
-  readonly maxOpenStreams: number
+  readonly maxOpenStreams: { readonly user: number; readonly bot: number }
   readonly acknowledgements: Pick<AcknowledgementService, 'readAnswered'>
 }
 
@@ -146,7 +146,7 @@ export class MessageService {
     { contentType, onlineOnly, transactionId }: SendRequest,
     targets: readonly Int64[],
   ): Promise<void> {
-    const { database, streams, maxOpenStreams } = this.options
+    const { database, accounts, streams, maxOpenStreams } = this.options
     if (sender.userId === systemUserId)
       throw new AppError('message_type_refused', 'the system writes no streams')
     if (targets.length !== 1 || contentType !== contentTypes.text || onlineOnly)
@@ -154,16 +154,14 @@ export class MessageService {
         'invalid_parameter',
         'stream needs exactly 1 target, content_type 0 and no online_only',
       )
-    if ((await database.read((db) => streams.countOpen(db, sender))) < maxOpenStreams) return
+    const state = await accounts.findState(sender.appId, sender.userId)
+    const most = state?.isBot ? maxOpenStreams.bot : maxOpenStreams.user
+    if ((await database.read((db) => streams.countOpen(db, sender))) < most) return
     // A repeat begins none.
     if ((await this.#findSent(sender.appId, sender.userId, { transactionId })) === null)
-      throw new AppError(
-        'too_many_requests',
-        `a sender has at most ${maxOpenStreams} open streams`,
-        {
-          retryAfterSeconds: 1,
-        },
-      )
+      throw new AppError('too_many_requests', `this sender has at most ${most} open streams`, {
+        retryAfterSeconds: 1,
+      })
   }
 
   async #operate(
