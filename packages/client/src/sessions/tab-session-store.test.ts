@@ -6,6 +6,9 @@ import { StoreError } from '../ports/store.js'
 import { memoryStore } from '../stores/memory-store.js'
 import { channelVersion } from './channel.js'
 
+const draft = { key: 'draft.9', value: 'Hel', isStale: false }
+const wish = { key: 'wishes', value: [], isStale: false }
+const groups = { key: 'groups', value: [], isStale: false }
 const call = (op: string) => ({ type: 'call', op, data: {} }) as const
 const cached = (page: FakePage) => [...page.session.state.cached.keys()]
 const leaderOf = (page: FakePage) => {
@@ -15,12 +18,13 @@ const leaderOf = (page: FakePage) => {
 
 describe('a store that fails', () => {
   it.each(['quota', 'unavailable'] as const)(
-    'as %s: the tab continues alone in memory, with its unsent messages and without a device',
+    'as %s: the tab continues alone in memory, with its unsent messages, drafts and wishes, without a device',
     async (failure) => {
       const browser = new FakeBrowser()
       const store = memoryStore()
       const { generation } = await store.lead()
-      await store.apply(aBatch(1, { unsent: [anUnsent(77)] }), generation)
+      const records = { unsent: [anUnsent(77)], cached: [draft, wish, groups] }
+      await store.apply(aBatch(1, records), generation)
       browser.store = store
       const [one, two] = [await browser.open(), await browser.open()]
       one.session.connect()
@@ -30,7 +34,8 @@ describe('a store that fails', () => {
       await settle()
       expect(leaderOf(one).options).toMatchObject({ isDurable: false })
       expect(leaderOf(one).options.deviceGuid).toBeUndefined()
-      expect(leaderOf(one).options.state.unsent).toEqual([anUnsent(77)])
+      const { unsent, cached } = leaderOf(one).options.state
+      expect([unsent, cached]).toEqual([[anUnsent(77)], [draft, wish]])
       expect(leaderOf(one).isConnected).toBe(true)
       expect(one.session.state.live.isDurable).toBe(false)
       expect(await one.session.messages({ log: 'g1', fromSeq: 1, toSeq: 9, limit: 9 })).toEqual([])
@@ -120,7 +125,8 @@ describe('a store that the browser has emptied', () => {
     const store = memoryStore()
     const { generation } = await store.lead()
     const unsent = [anUnsent(77), anUnsent(78, { state: 'failed' })]
-    await store.apply(aBatch(1, { logs: [aLog('d1.9')], unsent }), generation)
+    const records = { logs: [aLog('d1.9')], unsent, cached: [draft, wish, groups] }
+    await store.apply(aBatch(1, records), generation)
     browser.store = store
     const [one, two] = [await browser.open(), await browser.open()]
     await one.send(1)
@@ -131,11 +137,12 @@ describe('a store that the browser has emptied', () => {
     return { browser, store, unsent, one, two, guid }
   }
 
-  it('gets the unsent messages and the device back at once, in every tab', async () => {
+  it('gets unsent messages, drafts, wishes and the device back at once, in every tab', async () => {
     const { browser, store, unsent, one, two, guid } = await emptied()
     one.closeStore()
     await settle()
-    expect(await store.load()).toMatchObject({ unsent, logs: [], meta: { userId: 5, pos: '' } })
+    const kept = { unsent, cached: [draft, wish], logs: [], meta: { userId: 5, pos: '' } }
+    expect(await store.load()).toMatchObject(kept)
     for (const page of [one, two]) expect([...page.session.state.unsent.values()]).toEqual(unsent)
     expect(leaderOf(one).options.state.unsent).toEqual(unsent)
     expect(leaderOf(one).options.deviceGuid).toBe(guid)

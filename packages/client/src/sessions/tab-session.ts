@@ -6,6 +6,7 @@ import { BatchBuilder } from '../core/batch-builder.js'
 import type { CoreEvent } from '../core/effects.js'
 import type { Command } from '../core/inputs.js'
 import type { ConnectionStatus, LiveState } from '../core/live-state.js'
+import { isOnlyHere } from '../model/only-here.js'
 import { emptyMeta, type MessageRecord } from '../model/records.js'
 import { failureOf } from '../errors.js'
 import { reporterOf } from '../lib/reporter.js'
@@ -308,10 +309,11 @@ export class TabSession implements ClientSession {
 
   /** Everything that only this tab has: the server has the rest. */
   #rescue(): Batch {
-    const { meta, unsent } = this.#state.state
+    const { meta, unsent, cached } = this.#state.state
     const batch = new BatchBuilder({ ...emptyMeta, userId: meta.userId, commit: meta.commit })
     batch.reset()
     for (const entry of unsent.values()) batch.putUnsent(entry)
+    for (const record of cached.values()) if (isOnlyHere(record.key)) batch.putCachedRead(record)
     return batch.take()
   }
 
@@ -359,8 +361,8 @@ export class TabSession implements ClientSession {
   }
 
   /**
-   * Continues in memory, without other tabs. A durable store has failed: then unsent messages are
-   * carried over, and the session has no device, because other tabs may have done the same.
+   * Continues in memory, without other tabs. A durable store has failed: then what the server
+   * does not have is carried over, and the session has no device, because other tabs may have done the same.
    */
   #goAlone(): void {
     this.#beginAlone().catch((error: unknown) => this.#crashed(error))
@@ -372,11 +374,12 @@ export class TabSession implements ClientSession {
     this.#tabs = soloTabs()
     this.#durable?.close()
     const isFallback = this.#isDurable
-    const { meta, unsent } = this.#state.state
+    const { meta, unsent, cached } = this.#state.state
     const stored = {
       ...emptyState,
       ...(meta.userId !== 0 && { meta: { ...emptyMeta, userId: meta.userId } }),
       unsent: [...unsent.values()],
+      cached: [...cached.values()].filter(({ key }) => isOnlyHere(key)),
     }
     const store = memoryStore(stored)
     this.#store = store

@@ -2,6 +2,7 @@
 import type { ErrorName } from '@hermod/protocol'
 import { broadcasts, keyOf, type LogName } from './model/state.js'
 import {
+  append,
   changeContact,
   dissolve,
   edit,
@@ -9,6 +10,8 @@ import {
   join,
   leave,
   pin,
+  pinMessage,
+  react,
   read,
   recall,
   rename,
@@ -31,13 +34,25 @@ function ownSeq(world: World, userId: number, name: LogName, index: number): num
   return own.at(-1 - (index % 4))?.seq ?? 0
 }
 
+/** Picks one of the newest messages. */
+function newestSeq(world: World, name: LogName, index: number): number {
+  const messages = world.server.database.logs.get(keyOf(name))?.messages ?? []
+  return messages.filter((each) => each !== undefined).at(-1 - (index % 4))?.seq ?? 0
+}
+
+const reactionKeys = ['+1', 'heart', 'eyes']
+const keyAt = (index: number) => reactionKeys[index % reactionKeys.length] as string
+
+/** Ends of streams by a number of the step; others go on. */
+const ends: readonly (string | undefined)[] = ['done', 'failed', 'cancelled', 'interrupted']
+
 /** Does what a step says. */
 export function act(world: World, [name, a = 0, b = 0, c = 0]: Step): void {
   actions[name](world, a, b, c)
 }
 
 const actions: Readonly<Record<StepName, Action>> = {
-  send: (world, a, b) => world.send(world.device(a), world.target(b)),
+  send: (world, a, b, c) => world.send(world.device(a), world.target(b), c % 4 === 0),
   post: (world, a, b, c) => {
     const senderId = world.user(a)
     const target = world.target(b)
@@ -73,12 +88,73 @@ const actions: Readonly<Record<StepName, Action>> = {
   },
   mark: (world, a, b, c) => {
     const actorId = world.user(a)
-    const name = world.name(actorId, world.target(b))
-    const seq = ownSeq(world, actorId, name, c)
+    const target = world.target(b)
+    const name = world.name(actorId, target)
+    const seq = newestSeq(world, name, c)
     const { database, now } = world.server
     const mark = c % 3 === 0 ? null : world.word()
-    if (seq > 0) world.commit(setMark(database, name, { seq, mark, now, actorId }))
+    if (world.isMember(actorId, target))
+      world.commit(setMark(database, name, { seq, mark, now, actorId }))
   },
+  /** One user, or two at once. */
+  react: (world, a, b, c) => {
+    const target = world.target(b)
+    const userId = world.user(a)
+    const name = world.name(userId, target)
+    const users = c < 8 ? [userId] : [userId, target.isGroup ? world.user(a + 1) : target.id]
+    const wanted = users
+      .filter((id) => world.isMember(id, target))
+      .map((id) => ({ userId: id, key: keyAt(a + c), isOn: c % 4 !== 0 }))
+    const { database, now } = world.server
+    world.commit(react(database, name, { seq: newestSeq(world, name, a + c), wanted, now }))
+  },
+  pinMessage: (world, a, b, c) => {
+    const target = world.target(b)
+    const actorId = world.user(a)
+    const name = world.name(actorId, target)
+    const seq = newestSeq(world, name, c)
+    const { database, now } = world.server
+    if (world.isMember(actorId, target))
+      world.commit(pinMessage(database, name, { seq, isOn: c % 3 !== 0, now, actorId }))
+  },
+  /** Begins a stream, or continues or ends an open one. */
+  writeStream: (world, a, b, c) => {
+    const { database, now } = world.server
+    const open = [...database.logs.values()].flatMap(({ name, messages }) =>
+      messages.flatMap((each) => (each?.written ? [{ name, ...each }] : [])),
+    )
+    const stream = c === 0 ? undefined : open[(a + b) % Math.max(1, open.length)]
+    if (!stream) {
+      const target = world.target(b)
+      const senderId = world.user(a)
+      const draft = { content: world.word(), isStream: true }
+      const name = world.name(senderId, target)
+      if (world.isMember(senderId, target))
+        world.commit(store(database, name, { senderId, now, draft }).write)
+      return
+    }
+    const { name, seq, sender_id: actorId, written: { text } = { text: '' } } = stream
+    const state = ends[c - 1]
+    const isSilent = state === 'interrupted' && text !== ''
+    const added = isSilent ? '' : `${world.word()} `
+    const delta = isSilent ? undefined : append(database, name, { seq, added })
+    if (delta) world.server.show(delta)
+    if (state === undefined) return
+    const end = { state, ...(state === 'failed' && { reason: 'no model' }) }
+    world.commit(edit(database, name, { seq, content: text + added, now, actorId, end }))
+  },
+  /** Puts all logs on screen, or one. */
+  look: (world, a, b) => {
+    const device = world.device(a)
+    const keys = [...device.store.logs.keys()]
+    const logs = b < 6 ? keys : keys.slice(b % 4, (b % 4) + 1)
+    device.execute({ type: 'onScreen', caller: 'pages', logs })
+  },
+  wish: (world, a, b, c) =>
+    world.wish(world.device(a), b, {
+      isOn: c % 3 !== 0,
+      ...(c % 4 !== 0 && { reaction: keyAt(c) }),
+    }),
   recall: (world, a, b, c) => {
     const actorId = world.user(a)
     const name = world.name(actorId, world.target(b))

@@ -3,11 +3,19 @@
 import type { Json } from '@hermod/testkit'
 import { ownKeys } from '../../src/model/message-fields.js'
 import { quotesIn } from '../../src/model/quotes.js'
-import type { LogKey, LogRecord } from '../../src/model/records.js'
-import { headOf, quoteFor, reactionKey, visibleMessages } from './model/answers.js'
+import type { LogKey, LogRecord, MessageRecord } from '../../src/model/records.js'
+import { wishesKey, wishesOf } from '../../src/model/wishes.js'
+import { headOf, ownReactions, quoteFor, visibleMessages } from './model/answers.js'
 import type { ModelServer } from './model/model-server.js'
 import { operations } from './model/operations.js'
-import { hasLog, kindOf, type LogName, type ModelLog, peerOf } from './model/state.js'
+import {
+  hasLog,
+  kindOf,
+  type LogName,
+  type ModelLog,
+  type ModelMessage,
+  peerOf,
+} from './model/state.js'
 import type { VirtualStore } from './virtual-store.js'
 
 /** The key of a log in the client's store. */
@@ -26,6 +34,8 @@ export interface Compared {
   readonly wanted: readonly string[]
   /** The state of the connection. */
   readonly connection: string | undefined
+  /** Texts of messages that are being written, by ID; absent: none. */
+  readonly streams?: Readonly<Record<number, string>>
   /** Commands without an outcome. */
   readonly pending: readonly string[]
 }
@@ -55,6 +65,9 @@ export function differences(compared: Compared, server: ModelServer): string[] {
       found.push(`messages of ${key} without its log`)
   for (const { transactionId, state, content } of store.unsent.values())
     if (state !== 'failed') found.push(`${content} (${transactionId}) is still ${state}`)
+  for (const { msgId, reaction = 'pin' } of wishesOf(store.cached.get(wishesKey)))
+    found.push(`${reaction} of ${msgId} is still wanted`)
+  found.push(...differentStreams(compared, server))
   if (store.meta?.listCursor) found.push('the list of logs is not complete')
   if (store.meta?.epoch !== database.epoch) found.push(`the epoch is ${store.meta?.epoch}`)
   if (compared.connection !== 'online') found.push(`the connection is ${compared.connection}`)
@@ -147,35 +160,57 @@ function differentMessages(
     before = to
   }
   const isCovered = (seq: number) => ranges.some(([from, to]) => seq >= from && seq <= to)
-  for (const [seq, { content, msg_id, sender_id, mark, reply_to, reacted }] of visible) {
+  for (const [seq, message] of visible) {
     const record = held.get(seq)
     if (!record) {
       if (isCovered(seq)) found.push(`${key}: message ${seq} is missing`)
-    } else if (
-      record.content !== content ||
-      record.fields?.mark !== mark ||
-      ownKeys(record).includes(reactionKey) !== (reacted?.includes(userId) ?? false) ||
-      record.msgId !== msg_id ||
-      record.replyTo?.msgId !== reply_to?.msg_id ||
-      record.senderId !== sender_id
-    ) {
-      const own = `${record.content} ${JSON.stringify(record.fields)}`
-      found.push(`${key}: message ${seq} is ${own} instead of ${content} ${mark} ${reacted}`)
+      continue
     }
+    const [own, right] = [storedParts(record), messageParts(message, userId)]
+    if (own !== right) found.push(`${key}: message ${seq} is ${own} instead of ${right}`)
   }
   for (const [seq, { content }] of held) {
     if (!visible.has(seq)) found.push(`${key}: message ${seq}, ${content}, is not in the history`)
     else if (!isCovered(seq)) found.push(`${key}: message ${seq} stands outside of the ranges`)
   }
   const newest = visible.values().next().value
-  if (
-    last !== undefined &&
-    (last?.seq !== newest?.seq ||
-      last?.content !== newest?.content ||
-      last?.fields?.mark !== newest?.mark)
-  )
-    found.push(`${key}: last is ${last?.content} instead of ${newest?.content}`)
+  const [own, right] = [last && storedParts(last), newest && messageParts(newest, userId)]
+  if (last !== undefined && (own ?? '') !== (right ?? ''))
+    found.push(`${key}: last is ${own} instead of ${right}`)
   return found
+}
+
+/** What is compared of a message in the store, as a text. */
+function storedParts(record: MessageRecord): string {
+  const { seq, msgId, senderId, content, editTimestamp, replyTo, fields = {} } = record
+  const { mark, reactions, pinned, stream } = fields as Json
+  const at = replyTo && { msg_id: replyTo.msgId, seq: replyTo.seq }
+  const parts = [seq, msgId, senderId, content, editTimestamp, at, mark, reactions, pinned]
+  return JSON.stringify([...parts, streamParts(stream), ownKeys(record).toSorted()])
+}
+
+/** The same of a message of the server. */
+function messageParts(message: ModelMessage, userId: number): string {
+  const { seq, msg_id, sender_id, content, edit_timestamp, reply_to, mark } = message
+  const { reactions, pinned, stream } = message
+  const parts = [seq, msg_id, sender_id, content, edit_timestamp, reply_to, mark, reactions, pinned]
+  return JSON.stringify([...parts, streamParts(stream), ownReactions(message, userId).toSorted()])
+}
+
+/** The text of an open stream is left out. */
+const streamParts = (stream: ModelMessage['stream']) =>
+  stream && [stream.kind, stream.state, stream.reason]
+
+/** A text that a device shows of a message that is being written begins as the text of the server. */
+function differentStreams({ streams = {} }: Compared, { database }: ModelServer): string[] {
+  const open = [...database.logs.values()].flatMap(({ messages }) =>
+    messages.flatMap((each) => (each?.written ? [each] : [])),
+  )
+  return open.flatMap(({ msg_id, written: { text = '' } = {} }) =>
+    text.startsWith(streams[msg_id] ?? '')
+      ? []
+      : [`the text of ${msg_id} is ${streams[msg_id]} instead of ${text}`],
+  )
 }
 
 function differentReads({ store, userId, wanted }: Compared, server: ModelServer): string[] {

@@ -4,6 +4,7 @@ import { Core } from '../../src/core/core.js'
 import type { Effect } from '../../src/core/effects.js'
 import type { Command, InputBody } from '../../src/core/inputs.js'
 import type { LiveState } from '../../src/core/live-state.js'
+import { isOnlyHere } from '../../src/model/only-here.js'
 import type { Agenda } from './agenda.js'
 import type { ModelServer } from './model/model-server.js'
 import type { SessionLink } from './model/model-session.js'
@@ -78,6 +79,10 @@ export class Device {
     return this.leader.live?.connection.state
   }
 
+  get streams(): Readonly<Record<number, string>> {
+    return this.leader.live?.streams ?? {}
+  }
+
   get pending(): string[] {
     return [...this.commands]
       .filter(([, { outcome }]) => !outcome)
@@ -130,14 +135,15 @@ export class Device {
   }
 
   /**
-   * The store has failed: everything goes on in memory, with the unsent messages of before, without
-   * a device.
+   * The store has failed: everything goes on in memory, without a device, with what the server does
+   * not have.
    */
   leaveStore(): void {
-    const { unsent } = this.store
+    const { unsent, cached } = this.store
     this.formerStores.push(this.store)
     this.store = new VirtualStore()
     this.store.unsent = new Map(unsent)
+    this.store.cached = new Map([...cached].filter(([key]) => isOnlyHere(key)))
     this.guid = null
     this.#lead()
   }

@@ -7,8 +7,8 @@ import { World } from './world.js'
 
 const firstSeed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
 /** Of all files together, each in a worker of its own. */
-const count = Number(process.env.HERMOD_SIMULATIONS ?? (isFullRun ? 40_000 : 300))
-const files = 2
+const count = Number(process.env.HERMOD_SIMULATIONS ?? (isFullRun ? 100_000 : 300))
+const files = 4
 /**
  * In a full run one in so many schedules is a swarm; the number shares no factor with others that
  * the seed selects by.

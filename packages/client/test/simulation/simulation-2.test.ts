@@ -1,9 +1,9 @@
-/** The core of the client against a model server, under the other half of the schedules. */
+/** The core of the client against a model server, under the second quarter of the schedules. */
 import { it } from 'vitest'
 import { runSchedules } from './run-schedules.js'
 
 it(
-  'every store equals the server after any schedule of faults, second half',
+  'every store equals the server after any schedule of faults, second quarter',
   { timeout: 3_600_000 },
   () => runSchedules(1),
 )

@@ -14,8 +14,17 @@ const weights = {
   showReplies: 4,
   /** user, conversation, which of the newest */
   edit: 5,
-  mark: 4,
   recall: 4,
+  /** user, conversation, which of the newest */
+  mark: 2,
+  react: 4,
+  pinMessage: 2,
+  /** user, conversation, what is done with the stream */
+  writeStream: 8,
+  /** device, all logs or one */
+  look: 4,
+  /** device, which of its messages, reaction or pin */
+  wish: 8,
   /** device, conversation */
   read: 5,
   /** user, conversation */

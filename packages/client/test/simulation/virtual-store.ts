@@ -8,6 +8,7 @@ import type {
   MetaRecord,
   UnsentRecord,
 } from '../../src/model/records.js'
+import { wishesKey } from '../../src/model/wishes.js'
 import type { MessageQuery, StoredState, StoreFailure } from '../../src/ports/store.js'
 
 export class VirtualStore {
@@ -78,13 +79,17 @@ export class VirtualStore {
       .slice(0, limit)
   }
 
-  /** A copy as it is after a crash now, without unsent messages: its original goes on to send them. */
+  /**
+   * A copy as it is after a crash now, without unsent messages and wishes: its original goes on to send
+   * them.
+   */
   clone(): VirtualStore {
     const copy = new VirtualStore()
     copy.meta = this.meta
     copy.logs = new Map(this.logs)
     copy.messages = new Map([...this.messages].map(([key, table]) => [key, new Map(table)]))
     copy.cached = new Map(this.cached)
+    copy.cached.delete(wishesKey)
     return copy
   }
 

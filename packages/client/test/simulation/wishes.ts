@@ -1,4 +1,4 @@
-/** Edits and recalls that apps have handed to devices, and what must have become of them. */
+/** Edits, recalls, reactions and pins that apps have handed to devices, and what must have become of them. */
 import type { Device } from './device.js'
 import type { ModelServer } from './model/model-server.js'
 
@@ -70,5 +70,28 @@ export function wrongEdits(wishes: readonly Wish[], server: ModelServer): string
       (edit) => edit.msgId === msgId && devices.get(edit.content) !== device,
     )
     return isRight ? [] : [`${text} is refused for an own edit`]
+  })
+}
+
+/** A reaction or pin that a user wants. */
+export interface WishedState {
+  readonly device: Device
+  /** The message, and the key of the reaction. */
+  readonly name: string
+  readonly isOn: boolean
+  readonly at: number
+  /** The server has lost what it has done. */
+  isTouched: boolean
+}
+
+/** Checks that the server was called for the last wanted state of each reaction and pin. */
+export function lostStates(states: readonly WishedState[], { wished }: ModelServer): string[] {
+  const last = new Map(states.map((state) => [`${state.device.name} ${state.name}`, state]))
+  return [...last.values()].flatMap(({ device, name, isOn, at, isTouched }) => {
+    const isCalled = wished.some(
+      (call) =>
+        call.owner === device.name && call.name === name && call.isOn === isOn && call.at >= at,
+    )
+    return isTouched || isCalled ? [] : [`${device.name}: ${name} ${isOn} is lost`]
   })
 }

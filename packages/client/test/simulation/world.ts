@@ -11,7 +11,7 @@ import { ModelServer } from './model/model-server.js'
 import { type Database, direct, group, keyOf, type LogName } from './model/state.js'
 import type { Write } from './model/writes.js'
 import type { Step } from './steps.js'
-import { lostWishes, type Wish, wrongEdits } from './wishes.js'
+import { lostStates, lostWishes, type Wish, type WishedState, wrongEdits } from './wishes.js'
 
 /** A message that an app has handed to a device. */
 interface Sent {
@@ -45,6 +45,7 @@ export class World {
   readonly devices: Device[] = []
   readonly sent: Sent[] = []
   readonly wishes: Wish[] = []
+  readonly states: WishedState[] = []
   #words = 0
   #transactions = 0
   #backup: Database | undefined
@@ -56,8 +57,8 @@ export class World {
 
   constructor(readonly seed: number) {
     this.random = new Random(seed ^ 0x5f37)
-    // Files have seeds that are all even, or all odd.
-    const choice = (seed >> 1) % 6
+    // Each of the four files has every fourth seed.
+    const choice = (seed >> 2) % 6
     this.#wanted = choice === 0 ? watched.all : choice < 3 ? watched.few : []
     const { agenda, random } = this
     // Small pages find faults and cost time.
@@ -99,7 +100,7 @@ export class World {
     }
     this.#heal()
     let found = this.#settle()
-    if (found.length === 0 && this.seed % 4 === 0) found = this.#afterReturn()
+    if (found.length === 0 && this.seed % 3 === 0) found = this.#afterReturn()
     if (found.length === 0) found = this.#copies()
     return found
   }
@@ -136,10 +137,12 @@ export class World {
     return !isGroup || (of?.members.has(userId) === true && of.status === 0)
   }
 
-  send(device: Device, target: Target): void {
+  send(device: Device, target: Target, isReply = false): void {
     const content = this.word()
     const transactionId = ++this.#transactions
     const { id: conversationId, isGroup } = target
+    const key = logKeyOf(this.name(device.userId, target))
+    const original = isReply ? device.store.messages.get(key)?.values().next().value : undefined
     this.sent.push({
       device,
       target: `${conversationId}`,
@@ -153,6 +156,7 @@ export class World {
       conversationId,
       isGroup,
       content: { contentType: 0, content, attachment: '', config: '', ext: '' },
+      ...(original && { replyTo: { msgId: original.msgId, seq: original.seq } }),
       createdAt: 0,
     })
   }
@@ -198,6 +202,26 @@ export class World {
     })
   }
 
+  /** Wants a reaction or pin of one of the newest messages that a device shows. */
+  wish(
+    device: Device,
+    index: number,
+    { reaction, isOn }: { readonly reaction?: string; readonly isOn: boolean },
+  ): void {
+    const shown = [...device.store.logs.values()]
+      .filter(({ kind }) => kind !== 'broadcast')
+      .flatMap(({ key }) => [...(device.store.messages.get(key)?.values() ?? [])])
+      .sort((a, b) => a.msgId - b.msgId)
+    const message = shown.at(-1 - (index % 5))
+    if (!message) return
+    const { log, msgId } = message
+    const name = `${msgId} ${reaction ?? 'pin'}`
+    const { now: at } = this.agenda
+    this.states.push({ device, name, isOn, at, isTouched: this.#isRestored })
+    const wish = { log, msgId, isOn, ...(reaction !== undefined && { reaction }) }
+    device.execute({ type: 'wish', wish })
+  }
+
   backUp(): void {
     this.#backup = structuredClone(this.server.database)
   }
@@ -209,7 +233,7 @@ export class World {
     const after = this.#contents()
     for (const content of before.keys()) if (!after.has(content)) this.#lost.add(content)
     // What has run, and what devices have seen, may be undone.
-    for (const wish of this.wishes) wish.isTouched = true
+    for (const wish of [...this.wishes, ...this.states]) wish.isTouched = true
     this.#isRestored = true
   }
 
@@ -262,6 +286,7 @@ export class World {
     const wrong = [
       ...this.#wrongSends(),
       ...lostWishes(wishes, server),
+      ...lostStates(this.states, server),
       ...wrongEdits(wishes, server),
     ]
     return [...found, ...this.#faults(devices), ...wrong]

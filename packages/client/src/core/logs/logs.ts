@@ -64,7 +64,7 @@ export class Logs implements Part {
   constructor(context: CoreContext, listeners: LogsListeners) {
     this.#context = context
     this.#listeners = listeners
-    this.quotes = new Quotes(context)
+    this.quotes = new Quotes(context, (key) => this.#records.get(key)?.hiddenMsgId ?? 0)
     this.#room = context.live.isDurable ? undefined : new MemoryRoom()
   }
 

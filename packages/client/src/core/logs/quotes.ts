@@ -15,11 +15,14 @@ const unaltered: ReadonlyMap<number, Alteration> = new Map()
  */
 export class Quotes {
   readonly #context: CoreContext
+  readonly #hiddenMsgId: (log: LogKey) => number
   /** By log, then by the ID of the original. */
   readonly #quotes = new Map<LogKey, ReadonlyMap<number, QuoteRecord>>()
 
-  constructor(context: CoreContext) {
+  /** @param hiddenMsgId returns the ID up to which messages of a log are hidden */
+  constructor(context: CoreContext, hiddenMsgId: (log: LogKey) => number) {
     this.#context = context
+    this.#hiddenMsgId = hiddenMsgId
   }
 
   start(cached: readonly CachedRead[]): void {
@@ -39,15 +42,17 @@ export class Quotes {
   }
 
   /**
-   * Takes the quotes of an answer.
+   * Takes the quotes of an answer, which may be older than a deletion.
    * @param altered alterations that came while it was read, by position
    */
   take(log: LogKey, quotes: readonly QuoteRecord[], altered = unaltered): void {
     if (quotes.length === 0) return
     const kept = new Map(this.#quotes.get(log))
     for (const quote of quotes) {
-      kept.delete(quote.msgId)
-      kept.set(quote.msgId, after(quote, altered.get(quote.seq)))
+      const { msgId, seq } = quote
+      const isHidden = msgId <= this.#hiddenMsgId(log)
+      kept.delete(msgId)
+      kept.set(msgId, isHidden ? { msgId, seq, state: 'hidden' } : after(quote, altered.get(seq)))
     }
     this.#put(log, [...kept.values()])
   }

@@ -37,7 +37,6 @@ export type FoldedChange = { readonly change: number } & (
       readonly kind: 'updated'
       readonly seq: number
       readonly set: MessageFields
-      /** Of an edit, whose event does not have what belongs to the reader alone; absent: the same. */
       /** The message after an edit, as all readers see it. */
       readonly edited?: MessageRecord
       /** The reactions that users have added and removed; absent: none. */

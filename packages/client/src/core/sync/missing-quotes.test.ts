@@ -108,6 +108,24 @@ describe('missing quotes', () => {
     expect(asked(bench)).toEqual([])
   })
 
+  it('of originals that a deletion has hidden say so, also when the answer is older', () => {
+    const bench = withHole()
+    receive(bench, reply(21, 21, { msg_id: 115, seq: 15 }))
+    receive(bench, reply(22, 22))
+    const stored = { log: 'd5.9', msgId: 121, original: { msgId: 115, seq: 15 } }
+    show(bench, [{ ...shown, msgId: 122 }])
+    bench.advance(1_000)
+    const call = bench.take('message.get')
+    bench.event('conversation.deleted', { conversation: log, hidden_msg_id: 120, seq: 20 })
+    bench.answer(call, { message: {}, quotes: [present] })
+    show(bench, [stored])
+    bench.readStore()
+    expect(quotes(bench)).toEqual([
+      { msgId: 103, seq: 3, state: 'hidden' },
+      { msgId: 115, seq: 15, state: 'hidden' },
+    ])
+  })
+
   it('are asked for after a random wait, once, and only while a view shows the reply', () => {
     const bench = withHole()
     receive(bench, reply(21, 21))

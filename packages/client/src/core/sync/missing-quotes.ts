@@ -77,7 +77,7 @@ export class MissingQuotes implements Part {
     const { log, original, watch } = lookup
     this.#logs.unwatch(log, watch)
     const [message] = input.messages
-    // A position that the store covers has no message when it was recalled.
+    // A position that the store covers has no message when it was recalled, or is hidden.
     const quote = message ? quoteOf(message) : { ...original, state: 'recalled' as const }
     if (!watch.isVoid) this.#logs.quotes.take(log, [quote], watch.altered)
     this.#plan()

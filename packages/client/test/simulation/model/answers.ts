@@ -33,13 +33,10 @@ export interface AnswerLimits {
   readonly maxUserChanges: number
 }
 
-/** The key of all reactions of the model. */
-export const reactionKey = 'x'
-
 /** A message as an event has it. */
 export function eventMessageFor(log: ModelLog, message: ModelMessage, userId: number): Json {
   const transaction = log.transactions[message.seq - 1] ?? 0
-  const { reacted: _, ...shared } = message
+  const { reacted: _, written: _text, ...shared } = message
   return {
     conversation: log.name,
     ...shared,
@@ -76,10 +73,19 @@ function quotesOf(
 
 /** A message as an answer to its reader has it. */
 export function messageFor(log: ModelLog, message: ModelMessage, userId: number): Json {
+  const own = ownReactions(message, userId)
+  const { stream, written } = message
+  const { text, next: next_index } = written ?? {}
   return {
     ...eventMessageFor(log, message, userId),
-    ...(message.reacted?.includes(userId) && { own: [reactionKey] }),
+    ...(own.length > 0 && { own }),
+    ...(written && { stream: { ...stream, next_index, text } }),
   }
+}
+
+/** The keys of a user's reactions to a message. */
+export function ownReactions({ reacted = [] }: ModelMessage, userId: number): string[] {
+  return reacted.filter((each) => each.userId === userId).map(({ key }) => key)
 }
 
 /** A number as a reader lists it later; the texts are those of now. */

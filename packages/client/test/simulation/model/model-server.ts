@@ -5,9 +5,15 @@ import { Answers } from './answers.js'
 import { ModelSession, type SessionLink } from './model-session.js'
 import { type Operation, operations } from './operations.js'
 import { Refusal } from './refusal.js'
-import type { ModelServerOptions, Observer, ServerAccess, SessionName } from './server-access.js'
+import type {
+  ModelServerOptions,
+  Observer,
+  ServerAccess,
+  SessionName,
+  Wished,
+} from './server-access.js'
 import { type Database, type ModelUser, userOf } from './state.js'
-import type { Write } from './writes.js'
+import type { ModelEvent, Write } from './writes.js'
 
 interface Token {
   readonly userId: number
@@ -26,6 +32,7 @@ export class ModelServer implements ServerAccess {
   readonly refused = new Set<string>()
   readonly unconditional = new Set<number>()
   readonly conflicts = new Map<number, number>()
+  readonly wished: Wished[] = []
   observe: Observer | undefined
   /** Until this time the server takes no connection. */
   downUntil = 0
@@ -41,6 +48,7 @@ export class ModelServer implements ServerAccess {
   constructor(readonly options: ModelServerOptions) {
     this.database = {
       epoch: 'epoch 1',
+      hasOneReaction: options.random.chance(0.3),
       nextMsgId: 1_000,
       users: new Map(),
       groups: new Map(),
@@ -111,6 +119,13 @@ export class ModelServer implements ServerAccess {
     for (const event of events)
       for (const session of this.sessions)
         if (event.users.includes(session.userId)) session.enqueue(event, pos)
+  }
+
+  /** Shows something to connected devices that no outbox has; some of it is lost. */
+  show(event: ModelEvent): void {
+    for (const session of this.sessions)
+      if (event.users.includes(session.userId) && this.options.random.chance(0.8))
+        session.enqueue(event, this.database.rows.length)
   }
 
   /** Takes a connection; undefined: the server is away. */

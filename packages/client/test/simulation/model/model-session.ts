@@ -161,7 +161,7 @@ export class ModelSession implements SessionName {
   enqueue(event: ModelEvent, position: number): void {
     if (!this.isOpen) return
     if (this.#isBehind) {
-      this.#isMissing = true
+      this.#isMissing ||= event.event !== 'message.delta'
       return
     }
     const lane = this.#lanes.get(event.lane) ?? []
@@ -199,7 +199,8 @@ export class ModelSession implements SessionName {
     const conversation = event.dataFor(this.userId).conversation
     if (event.skippedFor?.has(this.userId))
       return { event: 'change.skipped', data: { conversation }, change, ...pos }
-    const isGone = this.#isGone(event) && this.#random.chance(0.5)
+    const isGone =
+      this.#isGone(event) && (event.event !== 'message.stored' || this.#random.chance(0.5))
     if (isGone) {
       const log = this.server.database.logs.get(event.lane) as ModelLog
       const data = { conversation, ...goneAt(log, seq) }
@@ -208,10 +209,10 @@ export class ModelSession implements SessionName {
     return { event: event.event, data: event.dataFor(this.userId), change, ...pos }
   }
 
-  /** A new message that was recalled before its event is written. */
+  /** A message that was recalled before an event of it is written. */
   #isGone({ event, lane, seq = 0 }: ModelEvent): boolean {
     const log = this.server.database.logs.get(lane)
-    return event === 'message.stored' && log !== undefined && log.messages[seq - 1] === undefined
+    return event !== 'message.recalled' && log !== undefined && log.messages[seq - 1] === undefined
   }
 
   /** Stops to write events to a reader that is too slow, and tells it after a time. */

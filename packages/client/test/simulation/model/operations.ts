@@ -16,7 +16,7 @@ import {
   type ModelGroup,
   userOf,
 } from './state.js'
-import { deliver, edit, read, recall, store, type Write } from './writes.js'
+import { deliver, edit, pinMessage, react, read, recall, store, type Write } from './writes.js'
 
 export interface Caller {
   readonly server: ServerAccess
@@ -70,6 +70,16 @@ export const operations: Readonly<Record<string, Operation | undefined>> = {
     server.commit(recall(database, name, { seq, now, actorId: userId }) as Write)
     return { data: true }
   },
+  'message.reaction': (caller, { key, on: isOn, ...data }) => {
+    const { seq, name } = wishedMessage(caller, data, { key, isOn })
+    const { server, userId } = caller
+    if (isOn && server.database.groups.get(name.low_id)?.status === 1) refuse('group_not_found')
+    const wanted = [{ userId, key, isOn }]
+    commit(server, react(server.database, name, { seq, wanted, now: server.now }))
+    return { data: true }
+  },
+  'message.pin': (caller, data) => pinOf(caller, data, true),
+  'message.unpin': (caller, data) => pinOf(caller, data, false),
   'message.ack': ({ server, userId }, { conversation_id: peer, msg_id: msgId }) => {
     const isGroup = server.database.groups.has(peer)
     if (isGroup && !isReader(server.database, group(peer), userId)) refuse('conversation_not_found')
@@ -135,6 +145,33 @@ export const operations: Readonly<Record<string, Operation | undefined>> = {
   }),
 }
 
+function commit(server: ServerAccess, write: Write | undefined): void {
+  if (write) server.commit(write)
+}
+
+/** @returns the message that a reaction or a pin is about */
+function wishedMessage(
+  { server, session, userId }: Caller,
+  { conversation_id: peer, msg_id: msgId }: Json,
+  { key = 'pin', isOn }: { readonly key?: string; readonly isOn: boolean },
+): { readonly seq: number; readonly name: LogName } {
+  const { database, options, wished } = server
+  wished.push({ owner: session.owner, name: `${msgId} ${key}`, isOn, at: options.agenda.now })
+  const name = database.groups.has(peer) ? group(peer) : direct(userId, peer)
+  requireReader(server, name, userId)
+  const log = logOf(database, name)
+  const message = log.messages[log.ids.indexOf(msgId)]
+  if (!message || msgId <= hiddenFrom(database, log, userId)) refuse('message_not_found')
+  return { seq: message.seq, name }
+}
+
+function pinOf(caller: Caller, data: Json, isOn: boolean): Json {
+  const { seq, name } = wishedMessage(caller, data, { isOn })
+  const { server, userId: actorId } = caller
+  commit(server, pinMessage(server.database, name, { seq, isOn, now: server.now, actorId }))
+  return { data: true }
+}
+
 /** Entries of a page, so that lists have several. */
 const pageLength = 2
 
@@ -196,8 +233,13 @@ function replace(caller: Caller, data: Json): Json {
   const name = type === groupType ? group(targets[0]) : direct(userId, targets[0])
   const wish = `edit ${transactionId}`
   const seq = ownSeq(caller, { name, msgId, wish })
+  const message = logOf(database, name).messages[seq - 1]
+  if (message?.written) {
+    server.refused.add(wish)
+    refuse('message_type_refused')
+  }
   if (seen === undefined) server.unconditional.add(transactionId)
-  else if (seen !== logOf(database, name).messages[seq - 1]?.edit_timestamp) {
+  else if (seen !== message?.edit_timestamp) {
     server.refused.add(wish)
     server.conflicts.set(transactionId, msgId)
     refuse('edited_meanwhile')
@@ -223,9 +265,17 @@ function send(caller: Caller, data: Json): Json {
     if (!found.members.has(userId) || found.status === 1) refuse('not_group_member')
   } else if (!database.users.has(target)) refuse('user_not_found')
   const name = type === groupType ? group(target) : direct(userId, target)
-  const { content = '', content_type, attachment, config, ext } = data
+  const { content = '', content_type, attachment, config, ext, reply_to: originalId } = data
   const { deviceSn } = session
-  const draft = { content, content_type, attachment, config, ext, deviceSn, transactionId }
+  const log = logOf(database, name)
+  const original = log.messages[log.ids.indexOf(originalId)]
+  if (originalId !== undefined && (!original || originalId <= hiddenFrom(database, log, userId)))
+    refuse('reply_unavailable')
+  const replyTo = original && { msg_id: original.msg_id, seq: original.seq }
+  const draft = {
+    ...{ content, content_type, attachment, config, ext, deviceSn, transactionId },
+    ...(replyTo && { replyTo }),
+  }
   const { write, msgId } = store(database, name, { senderId: userId, now, draft })
   if (transactionId > 0) database.transactions.set(key, { time: agenda.now, msgIds: [msgId] })
   server.commit(write)

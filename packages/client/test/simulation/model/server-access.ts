@@ -20,6 +20,15 @@ export interface Observer {
   delivered(owner: string, log: LogName, seq: number): void
 }
 
+/** A reaction or pin that a device has called for, refused or not. */
+export interface Wished {
+  readonly owner: string
+  /** The message, and the key of the reaction. */
+  readonly name: string
+  readonly isOn: boolean
+  readonly at: number
+}
+
 /** The user and device of a session. */
 export interface SessionName {
   readonly owner: string
@@ -45,6 +54,8 @@ export interface ServerAccess {
   readonly unconditional: Set<number>
   /** Messages that were edited meanwhile, by the transaction ID of the refused edit. */
   readonly conflicts: Map<number, number>
+  /** Reactions and pins in the order of their calls. */
+  readonly wished: Wished[]
   /** Heads that were answered. */
   heads: number
   nextId(): number

@@ -22,8 +22,20 @@ export interface ModelMessage {
   readonly reply_to?: { readonly msg_id: number; readonly seq: number }
   /** A field that the client does not know. */
   readonly mark?: string
-  /** Users with a reaction. */
-  readonly reacted?: readonly number[]
+  readonly reactions?: readonly { key: string; count: number; latest: readonly number[] }[]
+  readonly pinned?: { readonly by: number; readonly at: number }
+  readonly stream?: { readonly kind: string; readonly state: string; readonly reason?: string }
+  /** The rows of its reactions, in no answer. */
+  readonly reacted?: readonly ModelReaction[]
+  /** Of a message that is being written: the text so far, and the next index. */
+  readonly written?: { readonly text: string; readonly next: number }
+}
+
+export interface ModelReaction {
+  readonly userId: number
+  readonly key: string
+  /** The number of the change that has added it. */
+  readonly change: number
 }
 
 /** A number of a log: what happened to which position. */
@@ -117,6 +129,8 @@ export interface UserChange {
 
 export interface Database {
   readonly epoch: string
+  /** A new reaction takes the place of another one of the same user. */
+  readonly hasOneReaction: boolean
   nextMsgId: number
   readonly users: Map<number, ModelUser>
   readonly groups: Map<number, ModelGroup>

@@ -3,7 +3,7 @@
  * the events of it.
  */
 import type { Json } from '@hermod/testkit'
-import { eventMessageFor, reactionKey, recallOf } from './answers.js'
+import { eventMessageFor, recallOf } from './answers.js'
 import {
   broadcastLowId,
   broadcasts,
@@ -17,6 +17,7 @@ import {
   type ModelGroup,
   type ModelLog,
   type ModelMessage,
+  type ModelReaction,
   notReceived,
   type OutboxRow,
   peerOf,
@@ -62,6 +63,8 @@ export interface Draft {
   readonly transactionId?: number
   readonly isSystem?: boolean
   readonly replyTo?: ModelMessage['reply_to']
+  /** The message is being written. */
+  readonly isStream?: boolean
 }
 
 const nobody: readonly number[] = []
@@ -137,6 +140,10 @@ export function store(
     timestamp: now,
     edit_timestamp: 0,
     ...(draft.replyTo && { reply_to: draft.replyTo }),
+    ...(draft.isStream && {
+      stream: { kind: 'text', state: 'open' },
+      written: { text: '', next: 1 },
+    }),
   }
   log.messages.push(message)
   log.ids.push(message.msg_id)
@@ -154,7 +161,7 @@ export function store(
     const stream = pair && database.logs.get(keyOf(pair))
     if (stream) readUpTo(stream, senderId, stream.messages.length)
   }
-  const dataFor = (userId: number) => eventMessageFor(log, message, userId)
+  const dataFor = (userId: number) => eventMessageFor(log, nowOf(log, message), userId)
   const event = changeEvent(database, log, 'message.stored', { seq, dataFor })
   return { write: { row: rowOf(log), events: [event] }, msgId: message.msg_id }
 }
@@ -167,22 +174,40 @@ function readUpTo(log: ModelLog, userId: number, seq: number): boolean {
   return true
 }
 
-/** Replaces the text of a message. */
+/** A message as it is when an event of it is written. */
+const nowOf = (log: ModelLog, before: ModelMessage) => log.messages[before.seq - 1] ?? before
+
+/** Replaces the text of a message; one that is being written is edited by its end alone. */
 export function edit(
   database: Database,
   name: LogName,
-  { seq, content, now, actorId }: { seq: number; content: string; now: number; actorId: number },
+  {
+    seq,
+    content,
+    now,
+    actorId,
+    end,
+  }: {
+    readonly seq: number
+    readonly content: string
+    readonly now: number
+    readonly actorId: number
+    /** The end of a stream. */
+    readonly end?: { readonly state: string; readonly reason?: string }
+  },
 ): Write | undefined {
   const log = logOf(database, name)
   const before = log.messages[seq - 1]
-  if (!before) return undefined
+  if (!before || (before.written && !end)) return undefined
   const edit_timestamp = Math.max(now, before.timestamp + 1, before.edit_timestamp + 1)
-  const message = { ...before, content, edit_timestamp }
+  const { written: _, ...others } = before
+  const stream = before.stream && { ...before.stream, ...end }
+  const message = { ...others, content, edit_timestamp, ...(stream && { stream }) }
   log.messages[seq - 1] = message
   log.edits.push({ msgId: before.msg_id, content })
   log.changes.push({ kind: 'edited', seq, actorId, timestamp: now })
   const dataFor = (userId: number) => ({
-    ...eventMessageFor(log, message, userId),
+    ...eventMessageFor(log, nowOf(log, message), userId),
     actor_id: actorId,
     user_ids: [],
   })
@@ -192,30 +217,139 @@ export function edit(
   }
 }
 
-/** Sets a field of a message that is no text, with a reaction of the user; null removes both. */
-export function setMark(
+type Field = 'mark' | 'reactions' | 'pinned'
+
+/** Changes a field of a message that is no text; the event has the value of then. */
+function setField(
   database: Database,
   name: LogName,
-  { seq, mark, now, actorId }: { seq: number; mark: string | null; now: number; actorId: number },
-): Write | undefined {
+  {
+    before,
+    field,
+    value,
+    reacted,
+    more,
+    now,
+    actorId,
+  }: {
+    readonly before: ModelMessage
+    readonly field: Field
+    readonly value: unknown
+    readonly reacted?: readonly ModelReaction[]
+    /** Members of the event. */
+    readonly more?: object
+    readonly now: number
+    readonly actorId: number
+  },
+): Write {
   const log = logOf(database, name)
-  const before = log.messages[seq - 1]
-  if (!before) return undefined
-  const { mark: _, ...others } = before
-  // Who sets the mark reacts, who removes it does not any more.
-  const rest = (before.reacted ?? []).filter((userId) => userId !== actorId)
-  const reacted = mark === null ? rest : [...rest, actorId]
-  log.messages[seq - 1] = { ...others, reacted, ...(mark !== null && { mark }) }
+  const { seq, msg_id } = before
+  const { [field]: _, ...others } = before
+  log.messages[seq - 1] = {
+    ...others,
+    ...(reacted && { reacted }),
+    ...(value !== null && { [field]: value }),
+  }
   log.changes.push({ kind: 'updated', seq, actorId, timestamp: now })
   const dataFor = () => ({
-    ...{ actor_id: actorId, user_ids: [], conversation: log.name, msg_id: before.msg_id, seq },
-    set: { mark },
-    reacted: [{ user_id: actorId, key: reactionKey, on: mark !== null }],
+    ...{ actor_id: actorId, user_ids: [], conversation: log.name, msg_id, seq, ...more },
+    set: { [field]: log.messages[seq - 1]?.[field] ?? null },
   })
   return {
     row: rowOf(log),
     events: [changeEvent(database, log, 'message.updated', { seq, dataFor })],
   }
+}
+
+/** Sets a field that clients do not know; null removes it. */
+export function setMark(
+  database: Database,
+  name: LogName,
+  { seq, mark, now, actorId }: { seq: number; mark: string | null; now: number; actorId: number },
+): Write | undefined {
+  const before = logOf(database, name).messages[seq - 1]
+  return before && setField(database, name, { before, field: 'mark', value: mark, now, actorId })
+}
+
+/** Pins a message, or unpins it. */
+export function pinMessage(
+  database: Database,
+  name: LogName,
+  { seq, isOn, now, actorId }: { seq: number; isOn: boolean; now: number; actorId: number },
+): Write | undefined {
+  const before = logOf(database, name).messages[seq - 1]
+  if (!before || (before.pinned !== undefined) === isOn) return undefined
+  const value = isOn ? { by: actorId, at: now } : null
+  return setField(database, name, { before, field: 'pinned', value, now, actorId })
+}
+
+/** Adds and removes reactions of users to a message, with one number; those that change nothing are left out. */
+export function react(
+  database: Database,
+  name: LogName,
+  {
+    seq,
+    wanted,
+    now,
+  }: {
+    readonly seq: number
+    readonly wanted: readonly { userId: number; key: string; isOn: boolean }[]
+    readonly now: number
+  },
+): Write | undefined {
+  const log = logOf(database, name)
+  const before = log.messages[seq - 1]
+  if (!before) return undefined
+  const change = log.changes.length + 1
+  let rows = before.reacted ?? []
+  const changed: { user_id: number; key: string; on: boolean }[] = []
+  for (const { userId, key, isOn } of wanted) {
+    if (rows.some((row) => row.userId === userId && row.key === key) === isOn) continue
+    const isGone = (row: ModelReaction) =>
+      row.userId === userId && (row.key === key || (isOn && database.hasOneReaction))
+    for (const row of rows.filter(isGone))
+      changed.push({ user_id: userId, key: row.key, on: false })
+    rows = rows.filter((row) => !isGone(row))
+    if (!isOn) continue
+    rows = [...rows, { userId, key, change }]
+    changed.push({ user_id: userId, key, on: true })
+  }
+  const actorId = changed[0]?.user_id
+  if (actorId === undefined) return undefined
+  const keys = new Set([...(before.reactions ?? []), ...rows].map(({ key }) => key))
+  const sums = [...keys].flatMap((key) => {
+    const of = rows.filter((row) => row.key === key)
+    const latest = of.toSorted((a, b) => b.change - a.change || a.userId - b.userId)
+    return of.length === 0
+      ? []
+      : [{ key, count: of.length, latest: latest.slice(0, 5).map(({ userId }) => userId) }]
+  })
+  const value = sums.length > 0 ? sums : null
+  const more = { reacted: changed }
+  const reacted = rows
+  return setField(database, name, {
+    ...{ before, field: 'reactions', value, reacted, more, now, actorId },
+  })
+}
+
+/**
+ * Appends to a message that is being written.
+ * @returns the event for those who may see it
+ */
+export function append(
+  database: Database,
+  name: LogName,
+  { seq, added }: { readonly seq: number; readonly added: string },
+): ModelEvent | undefined {
+  const log = logOf(database, name)
+  const before = log.messages[seq - 1]
+  if (!before?.written) return undefined
+  const { text, next: index } = before.written
+  log.messages[seq - 1] = { ...before, written: { text: text + added, next: index + 1 } }
+  const { msg_id } = before
+  const data = { conversation: name, msg_id, index, offset: text.length, text: added }
+  const users = liveReaders(database, name).filter((id) => msg_id > hiddenFrom(database, log, id))
+  return { event: 'message.delta', lane: keyOf(name), users, dataFor: () => data }
 }
 
 /** Removes a message. */
