@@ -70,6 +70,9 @@ export interface ChangeableFields {
 /** The name of a changeable field. */
 export type ChangeableField = keyof ChangeableFields
 
+/** Changeable fields that a send may set: a message can have them without an alteration. */
+export const fieldsOfSends: readonly ChangeableField[] = ['stream']
+
 /** New values of changeable fields; null removes one. */
 export const fieldChanges = Type.Object(
   {

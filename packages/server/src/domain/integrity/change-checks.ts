@@ -1,4 +1,9 @@
-import { alterationKind, changeableFields } from '@hermod/protocol'
+import {
+  alterationKind,
+  type ChangeableField,
+  changeableFields,
+  fieldsOfSends,
+} from '@hermod/protocol'
 import { sql } from '../../db/kysely.js'
 import { type IntegrityCheck, log, sameConversation } from './integrity-check.js'
 
@@ -23,10 +28,10 @@ const isAltered = sql.raw(
     .join(' ')} else 0 end`,
 )
 
-/** Condition that a message has a field which only an update sets: a stream begins with the send. */
+/** Condition that a message has a field which no send sets. */
 const hasUpdatedField = sql.raw(
-  Object.keys(changeableFields)
-    .filter((name) => name !== 'stream')
+  (Object.keys(changeableFields) as ChangeableField[])
+    .filter((name) => !fieldsOfSends.includes(name))
     .map((name) => `fields like '%"${name}":%'`)
     .join(' or '),
 )

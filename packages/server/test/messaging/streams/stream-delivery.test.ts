@@ -1,7 +1,7 @@
 /** Text of messages that are being written, on connected devices (rule E19). */
 import { type Api, GatewayClient, type Session, testBackends, waitFor } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
-import { aGroup } from '../../support/groups/groups.js'
+import { aGroup, expectSuccess, groupCall, types } from '../../support/groups/groups.js'
 import { ownServer } from '../../support/in-process-server.js'
 import { sendText, sessions } from '../../support/messaging/messaging.js'
 
@@ -70,15 +70,45 @@ for (const backend of testBackends())
       expect(deltasOf(earlier)).toEqual([])
     })
 
-    it('deltas: members of a group get them', async () => {
+    it.each([
+      ['group', types.private],
+      ['chatroom', types.chatroom],
+    ])('deltas: members of a %s get them', async (_, type) => {
       const [owner, member, outsider] = await sessions(server, 3)
-      const group = await aGroup(owner, { members: [member] })
+      const group = await aGroup(owner, { members: [member], more: { type } })
       using m = await connect(member)
       using o = await connect(outsider)
       const msg_id = await begin(owner, group, 2)
       await append(owner.api, [group, msg_id], [1, 'text'], { type: 2 })
       await waitFor(() => textOf(m) === 'text', textOnDevice)
       expect(deltasOf(o)).toEqual([])
+    })
+
+    it('deltas: only members who may see the message get them', async () => {
+      const [owner, removed, newcomer] = await sessions(server, 3)
+      const group = await aGroup(owner, { members: [removed], more: { history_visible: false } })
+      using o = await connect(owner)
+      using r = await connect(removed)
+      using n = await connect(newcomer)
+      const msg_id = await begin(owner, group, 2)
+      const write = (index: number, text: string) =>
+        append(owner.api, [group, msg_id], [index, text], { type: 2 })
+      const change = async (path: string, params: object) =>
+        expectSuccess(await groupCall(owner.api, path, group, params))
+      await write(1, 'one ')
+      await waitFor(() => textOf(r) === 'one ', textOnDevice)
+      await change('/group/kick', { user_list: [removed.id] })
+      await change('/group/admin/member_join', { user_list: [newcomer.id] })
+      await r.next(({ event }) => event === 'group.kicked')
+      await n.next(({ event }) => event === 'group.joined')
+      await write(2, 'two ')
+      await waitFor(() => textOf(o) === 'one two ', textOnDevice)
+      await change('/group/settings/history_visible', { value: true })
+      await n.next(({ event }) => event === 'group.info_updated')
+      await write(3, 'three')
+      await waitFor(() => deltasOf(n).length > 0, textOnDevice)
+      expect(deltasOf(n)).toMatchObject([{ msg_id, offset: 8, text: 'three' }])
+      expect(textOf(r)).toBe('one ')
     })
 
     it('deltas: with stream_review devices get the text at the end only', async () => {

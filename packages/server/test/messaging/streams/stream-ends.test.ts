@@ -84,6 +84,28 @@ for (const backend of testBackends())
       expect(await integrityFaults(server)).toEqual([])
     })
 
+    it('streams: a removed sender appends, ends and cancels nothing, and the text so far stays', async () => {
+      const [owner, bot] = await sessions(server, 2)
+      const group = await aGroup(owner, { members: [bot] })
+      const target = { id: group, type: 2 } as const
+      const msg_id = await begin(bot, target)
+      await append(bot, target, { msg_id, index: 1, text: 'half' })
+      expectSuccess(await groupCall(owner.api, '/group/kick', group, { user_list: [bot.id] }))
+      const next = { msg_id, index: 2, text: 'x' }
+      expect(await append(bot, target, next)).toBe(answerCode.not_group_member)
+      expect(await append(bot, target, { ...next, end: { state: 'done' } })).toBe(
+        answerCode.not_group_member,
+      )
+      const body = { conversation_id: group, msg_id }
+      const cancel = await bot.api.call('POST', '/message/stream/cancel', { body })
+      expect(cancel.code).not.toBe(answerCode.ok)
+      pass(31 * secondMs)
+      expect(await ended(owner, group, msg_id)).toMatchObject({
+        content: 'half',
+        stream: { state: 'interrupted' },
+      })
+    })
+
     it('streams: a dissolution and the deletion of the sender end it', async () => {
       const [owner, member, bob] = await sessions(server, 3)
       const group = await aGroup(owner, { members: [member] })

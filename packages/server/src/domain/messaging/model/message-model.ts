@@ -141,7 +141,8 @@ export const rowValue = {
     replyToSeq: row[at.reply_to_seq] as number | null,
   }),
   /** Tests whether the message begins a stream. */
-  isStream: (row: MessageRow) => row[at.fields] !== null,
+  isStream: (row: MessageRow) =>
+    row[at.fields] !== null && 'stream' in JSON.parse(row[at.fields] as string),
   /** Bytes of the texts that the text of a stream does not replace. */
   otherBytes: (row: MessageRow) =>
     [at.attachment, at.config, at.ext].reduce(
