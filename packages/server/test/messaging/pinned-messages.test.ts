@@ -59,6 +59,10 @@ for (const backend of testBackends())
       ])
       await recall(alice.api, bob.id, first)
       expect(await pinnedTo(bob.api, alice.id)).toEqual([])
+      const { data: after } = await server.api.admin().succeed('GET', '/events', {
+        query: { after: '', kinds: 'message.unpinned' },
+      })
+      expect(after.events.filter((each: Json) => each.data.msg_id === first)).toEqual([])
       expect(await codeOf(pin(alice.api, bob.id, first))).toBe(answerCode.message_not_found)
       expect(await integrityFaults(server)).toEqual([])
     })

@@ -3,7 +3,7 @@ import { type ServerProcess, startServer, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sendToGroup } from '../support/groups/group-messaging.js'
 import { aGroup } from '../support/groups/groups.js'
-import { integrityFaults } from '../support/messaging/messaging.js'
+import { integrityFaults, sendText } from '../support/messaging/messaging.js'
 import { Random } from '../support/random.js'
 import { sharedKey, sharedTokens } from '../support/shared-settings.js'
 
@@ -58,6 +58,25 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
           .admin({ userId: id })
           .succeed('GET', '/message/get', { query: named })
         expect(new Set(data.message.own ?? [])).toEqual(wanted.get(id))
+      }
+      expect(await integrityFaults(first)).toEqual([])
+    })
+
+    it('reaction: on and off at once on both nodes leave one of the two, and sums that equal the rows', async () => {
+      const [first, second] = nodes as [ServerProcess, ServerProcess]
+      const [alice, bob] = await Promise.all([first.api.newSession(), first.api.newSession()])
+      const msg_id = await sendText(alice.api, bob.id, 'text')
+      for (let round = 0; round < 5; round++) {
+        const calls = [true, false].map((on) => {
+          const body = { conversation_id: alice.id, type: 1, msg_id, key: 'a', on }
+          const { api } = on ? first : second
+          return api.admin({ userId: bob.id }).succeed('POST', '/message/reaction', { body })
+        })
+        await Promise.all(calls)
+        const query = { conversation_id: bob.id, msg_id }
+        const { data } = await alice.api.succeed('GET', '/message/get', { query })
+        const sums = [{ key: 'a', count: 1, latest: [bob.id] }]
+        expect([undefined, sums]).toContainEqual(data.message.reactions)
       }
       expect(await integrityFaults(first)).toEqual([])
     })

@@ -5,15 +5,18 @@ import { answerCode } from '../support/answer-codes.js'
 import { sendToGroup } from '../support/groups/group-messaging.js'
 import { aGroup, expectSuccess, groupCall } from '../support/groups/groups.js'
 import { ownServer } from '../support/in-process-server.js'
-import { broadcast } from '../support/messaging/broadcasts.js'
+import { addUsers, anApplication, broadcast } from '../support/messaging/broadcasts.js'
 import { operate, recall } from '../support/messaging/message-operations.js'
 import {
+  conversationList,
   deleteConversation,
   history,
   integrityFaults,
   notify,
   sendText,
   sessions,
+  statuses,
+  unreadCounts,
 } from '../support/messaging/messaging.js'
 
 interface Target {
@@ -89,8 +92,15 @@ for (const backend of testBackends())
       expect(await codeOf(react(carol.api, ofBob, '👍'))).toBe(answerCode.message_not_found)
       const asGroup = { ...ofBob, type: 2 } as const
       expect(await codeOf(react(bob.api, asGroup, '👍'))).toBe(answerCode.group_not_found)
-      for (const key of ['', 'a\u0000', '\n', '\uFE0F', 'x'.repeat(65)])
+      const refused = ['', 'a\u0000', '\n', '\u007f', '\u0085', '\uFE0F', '\ud83d']
+      for (const key of [...refused, 'x'.repeat(65), `${'👍'.repeat(16)}x`])
         expect(await codeOf(react(bob.api, ofBob, key))).toBe(answerCode.invalid_parameter)
+      await alice.api.succeed('POST', '/roster/unblock', { query: { user_id: bob.id } })
+      expectSuccess(await react(bob.api, ofBob, '👍'.repeat(16)))
+      const [stranger, peer] = await addUsers(await anApplication(server), 2)
+      expect(await codeOf(react(stranger.api, { ...ofBob, conversation_id: peer.id }, 'a'))).toBe(
+        answerCode.message_not_found,
+      )
 
       const group = await aGroup(alice, { members: [bob] })
       const message = await sendToGroup(alice.api, group, 'text')
@@ -98,6 +108,12 @@ for (const backend of testBackends())
       expectSuccess(await react(bob.api, ofGroup, '👍'))
       const ban = { user_list: [bob.id], duration: -1 }
       expectSuccess(await groupCall(alice.api, '/group/ban', group, ban))
+      expect(await codeOf(react(bob.api, ofGroup, '❤️'))).toBe(answerCode.member_banned)
+      expectSuccess(await react(bob.api, ofGroup, '👍', false))
+      expectSuccess(await groupCall(alice.api, '/group/unban', group, { user_list: [bob.id] }))
+      expectSuccess(await react(bob.api, ofGroup, '👍'))
+      const anHour = { duration: 60 }
+      expectSuccess(await groupCall(alice.api, '/group/settings/ban_all', group, anHour))
       expect(await codeOf(react(bob.api, ofGroup, '❤️'))).toBe(answerCode.member_banned)
       expectSuccess(await react(bob.api, ofGroup, '👍', false))
       expect(await codeOf(react(carol.api, ofGroup, '👍'))).toBe(answerCode.member_required)
@@ -133,7 +149,8 @@ for (const backend of testBackends())
       const { reactions, own } = await shownTo(bob.api, ofBob)
       expect(reactions).toHaveLength(20)
       expect(own).toHaveLength(20)
-      const log = { low_id: alice.id, high_id: bob.id, is_group: false }
+      const [low_id, high_id] = [Math.min(alice.id, bob.id), Math.max(alice.id, bob.id)]
+      const log = { low_id, high_id, is_group: false }
       const page = await bob.api.succeed('POST', '/message/changes', {
         body: { log, after_change: 0 },
       })
@@ -142,23 +159,76 @@ for (const backend of testBackends())
       expect(await integrityFaults(server)).toEqual([])
     })
 
+    it('reaction: a message has at most 50 different ones, and more users have each', async () => {
+      const [owner, ...members] = await sessions(server, 4)
+      if (!owner) throw new Error('no users were made')
+      const group = await aGroup(owner, { members })
+      const msg_id = await sendToGroup(owner.api, group, 'text')
+      const target = { conversation_id: group, type: 2, msg_id } as const
+      const keys = Array.from({ length: 51 }, (_, index) => `key ${index}`)
+      const reactAs = (index: number) => {
+        const { api } = members[Math.floor(index / 20)] ?? owner
+        return react(api, target, keys[index] as string)
+      }
+      for (const answer of await Promise.all(keys.slice(0, 50).map((_, index) => reactAs(index))))
+        expectSuccess(answer)
+      const codes = await Promise.all([
+        codeOf(reactAs(50)),
+        codeOf(react(owner.api, target, 'key 0')),
+      ])
+      expect(codes).toEqual([answerCode.reaction_or_pin_limit_reached, answerCode.ok])
+      expectSuccess(await react(members[1]?.api as Api, target, 'key 20', false))
+      expectSuccess(await reactAs(50))
+      const { reactions } = await shownTo(owner.api, target)
+      expect(reactions).toHaveLength(50)
+      expect(reactions.find(({ key }: Json) => key === 'key 0').count).toBe(2)
+    })
+
+    it('reaction: moves no position, no unread count, and no place in a list', async () => {
+      const [alice, bob] = await sessions(server, 2)
+      const msg_id = await sendText(alice.api, bob.id, 'text')
+      await sendText(alice.api, bob.id, 'another')
+      const seen = async () => [
+        await conversationList(alice.api),
+        await conversationList(bob.api),
+        await unreadCounts(bob.api),
+        await statuses(alice.api, bob.id),
+      ]
+      const before = await seen()
+      for (const on of [true, false, true]) {
+        const target = { conversation_id: alice.id, type: 1, msg_id } as const
+        expectSuccess(await react(bob.api, target, 'a', on))
+        expect(await seen()).toEqual(before)
+      }
+    })
+
     it('reaction: one that waits is dropped when its connection ends', async () => {
       const [alice, bob] = await sessions(server, 2)
       const msg_id = await sendText(alice.api, bob.id, 'text')
       const ofBob = { conversation_id: alice.id, type: 1, msg_id } as const
+      const ofAlice = { ...ofBob, conversation_id: bob.id }
       const client = await GatewayClient.connect(server.url)
       await client.open({ appId: server.appId, accessToken: bob.token })
-      await client.succeed('message.reaction', { ...ofBob, key: 'first', on: true })
+      // From 20 reactions on the next one waits for a second.
+      const keys = Array.from({ length: 11 }, (_, index) => `key ${index}`)
+      for (const [{ api }, target] of [
+        [alice, ofAlice],
+        [bob, ofBob],
+      ] as const)
+        for (const answer of await Promise.all(
+          keys.map((key) => react(api, target, `${key} of ${target.conversation_id}`)),
+        ))
+          expectSuccess(answer)
       const waiting = client.call('message.reaction', { ...ofBob, key: 'waiting', on: true })
       waiting.catch(() => {})
       // Frames are taken in their order.
       await client.succeed('user.profile.get')
       client[Symbol.dispose]()
-      expectSuccess(
-        await react(alice.api, { ...ofBob, conversation_id: bob.id }, 'of another user'),
-      )
+      expectSuccess(await react(alice.api, ofAlice, 'of another user'))
       const { reactions } = await shownTo(bob.api, ofBob)
-      expect(reactions.map(({ key }: Json) => key)).toEqual(['first', 'of another user'])
+      const shown = reactions.map(({ key }: Json) => key)
+      expect([shown.length, shown.at(-1)]).toEqual([23, 'of another user'])
+      expect(shown).not.toContain('waiting')
     })
 
     it('reaction: mode one replaces the reaction of a user', async () => {

@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { type Api, isFullRun, type Session, testBackends } from '@hermod/testkit'
+import { type Api, isFullRun, type Json, type Session, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import { followed, keepUp } from '../support/files/file-upkeep.js'
@@ -120,10 +120,16 @@ for (const backend of testBackends()) {
       const body = { ...target, type: 1, key: '👍', on: true }
       await alice.api.succeed('POST', '/message/reaction', { body })
       await alice.api.succeed('POST', '/message/pin', { body: target })
+      for (let count = 1; count < 50; count++) {
+        const msg_id = await sendText(alice.api, bob.id, 'text')
+        await alice.api.succeed('POST', '/message/pin', { body: { ...target, msg_id } })
+      }
       await expire()
+      const next = { ...target, msg_id: await sendText(alice.api, bob.id, 'next') }
+      await alice.api.succeed('POST', '/message/pin', { body: next })
       const query = { conversation_id: bob.id }
       const { data } = await alice.api.succeed('GET', '/message/pinned', { query })
-      expect(data.messages).toEqual([])
+      expect(data.messages.map(({ msg_id }: Json) => msg_id)).toEqual([next.msg_id])
       for (const table of ['message_reactions', 'pinned_messages'])
         expect(
           await server.sql.run(`select * from ${table} where msg_id = ${target.msg_id}`),
