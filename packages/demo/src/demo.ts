@@ -8,6 +8,7 @@ import { startService } from '@hermod/server/dist/context/server/server.js'
 import { Lifecycle } from '@hermod/server/dist/lib/lifecycle.js'
 import { createLog } from '@hermod/server/dist/observability/log.js'
 import { freePort } from '@hermod/testkit'
+import { startAssistant } from './assistant/assistant.js'
 import { DemoClock } from './demo-clock.js'
 import { DemoServer } from './demo-server.js'
 import { demoRoutes } from './routes.js'
@@ -58,8 +59,11 @@ export function startDemo({ port: given }: { readonly port: number }): Promise<R
     )
     const { first } = service
     if (first === null) throw new Error('the folder of the demo is not empty')
-    const users = await createWorld(new DemoServer(service.url, first), clock)
+    const { users, assistant } = await createWorld(new DemoServer(service.url, first), clock)
     session = JSON.stringify({ appId: first.appId, users })
+    parts.add(await startAssistant({ url: service.url, appId, ...assistant }), (each) =>
+      each.close(),
+    )
     return { url: `${service.url}/demo`, stop: () => parts.stop() }
   })
 }

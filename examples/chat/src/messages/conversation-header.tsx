@@ -1,5 +1,5 @@
 import type { ConversationSummary } from '@hermod/client'
-import { useClient } from '@hermod/client/react'
+import { useClient, useUser } from '@hermod/client/react'
 import { Avatar } from '../ui/avatar.js'
 import { IconButton } from '../ui/icon-button.js'
 import { useAttempt } from '../ui/notice.js'
@@ -22,7 +22,7 @@ export function ConversationHeader({ summary, onClose }: ConversationHeaderProps
       <Avatar name={title} url={avatar} isOnline={isOnline} />
       <div className="conversation-title">
         <h2>{title}</h2>
-        <p>{kind === 'group' ? <MemberNames groupId={id} /> : isOnline ? 'online' : 'offline'}</p>
+        <p>{kind === 'group' ? <MemberNames groupId={id} /> : <Presence summary={summary} />}</p>
       </div>
       <IconButton
         icon="pin"
@@ -33,4 +33,10 @@ export function ConversationHeader({ summary, onClose }: ConversationHeaderProps
       {kind === 'direct' && <BlockButton userId={id} />}
     </header>
   )
+}
+
+/** Programs are not online as users are. */
+function Presence({ summary: { id, isOnline } }: { readonly summary: ConversationSummary }) {
+  if (useUser(id)?.isBot) return 'bot'
+  return isOnline ? 'online' : 'offline'
 }

@@ -1,10 +1,15 @@
-import type { ConversationRef, Message } from '@hermod/client'
+import type { ConversationRef } from '@hermod/client'
 import { useClient, useMessages, useSummary } from '@hermod/client/react'
 import { type KeyboardEvent, useRef, useState } from 'react'
-import { Composer } from './composer.js'
+import { Composer, type Composition } from '../composer/composer.js'
 import { ConversationHeader } from './conversation-header.js'
 import { MessageList } from './message-list.js'
+import { PinnedBar } from './pinned-bar.js'
 import { TypingLine } from './typing-line.js'
+import { useActivity } from './use-activity.js'
+import { useFirstUnread } from './use-first-unread.js'
+import { useJump } from './use-jump.js'
+import { usePinned } from './use-pinned.js'
 
 interface ConversationViewProps {
   readonly conversation: ConversationRef
@@ -16,8 +21,14 @@ export function ConversationView({ conversation: { id, kind }, onClose }: Conver
   const conversation = useClient().conversation({ id, kind })
   const summary = useSummary(conversation)
   const list = useMessages(conversation)
-  const [edited, setEdited] = useState<Message>()
   const scroller = useRef<HTMLDivElement>(null)
+  const [composition, setComposition] = useState<Composition>({ kind: 'new' })
+  const firstUnread = useFirstUnread(list)
+  const { marked, jumpTo, toNewest } = useJump(conversation, list, scroller)
+  const pinned = usePinned(conversation, list.messages)
+  const activity = useActivity(conversation)
+  // Its answer ends the activity.
+  const isAnswered = list.messages.at(-1)?.senderId === activity?.userId
 
   function onKeyDown(event: KeyboardEvent) {
     const isInDialog = (event.target as HTMLElement).closest('dialog') !== null
@@ -32,24 +43,26 @@ export function ConversationView({ conversation: { id, kind }, onClose }: Conver
       onKeyDown={onKeyDown}
     >
       <ConversationHeader summary={summary} onClose={onClose} />
+      <PinnedBar pinned={pinned} onJump={jumpTo} />
       <MessageList
-        conversation={conversation}
-        list={list}
+        {...{ conversation, list, firstUnread, marked, scroller, toNewest }}
         unread={summary.unread}
-        scroller={scroller}
-        onEdit={setEdited}
+        handlers={{
+          onReply: (message) => setComposition({ kind: 'reply', message }),
+          onEdit: (message) => setComposition({ kind: 'edit', message }),
+          onJump: jumpTo,
+        }}
       />
-      <TypingLine userIds={summary.typing} />
+      <TypingLine userIds={summary.typing} {...(activity && !isAnswered && { activity })} />
       {summary.isWritable ? (
         <Composer
-          key={edited?.key}
-          conversation={conversation}
-          edited={edited}
+          key={composition.kind === 'edit' ? composition.message.key : ''}
+          {...{ conversation, composition }}
           lastOwn={list.messages.findLast(
             ({ isOwn, id, contentType }) => isOwn && id > 0 && contentType === 'text',
           )}
-          onEdit={setEdited}
-          onSent={() => scroller.current?.scrollTo({ top: 0 })}
+          onCompose={setComposition}
+          onSent={toNewest}
         />
       ) : (
         <p className="composer-closed">You cannot write here any more.</p>

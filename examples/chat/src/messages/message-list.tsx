@@ -1,70 +1,78 @@
 import type { Conversation, Message, MessageList as Messages } from '@hermod/client'
-import { type RefObject, useState } from 'react'
+import { Fragment, type RefObject, useState } from 'react'
+import { type MessageHandlers, MessageItem } from '../message/message-item.js'
 import { dayText, isSameDay } from '../ui/format.js'
 import { IconButton } from '../ui/icon-button.js'
 import { moveFocus } from '../ui/move-focus.js'
-import { MessageItem } from './message-item.js'
-import { OlderMessages } from './older-messages.js'
+import { MoreMessages } from './more-messages.js'
 import { ReadMarker } from './read-marker.js'
 
 interface MessageListProps {
   readonly conversation: Conversation
   readonly list: Messages
   readonly unread: number
+  /** The key of the message below the line for new messages. */
+  readonly firstUnread: string | undefined
+  /** The ID of the message that is marked. */
+  readonly marked: number | undefined
   readonly scroller: RefObject<HTMLDivElement | null>
-  onEdit(message: Message): void
+  readonly handlers: MessageHandlers
+  toNewest(): void
 }
 
 /**
  * The messages, oldest first. The element around the list has `flex-direction: column-reverse`, so
  * it starts at its end and keeps the place when older messages come in above.
  */
-export function MessageList({ conversation, list, unread, scroller, onEdit }: MessageListProps) {
-  const { messages, hasOlder, isLoading, error } = list
+export function MessageList({ conversation, list, ...props }: MessageListProps) {
+  const { messages, hasOlder, hasNewer, isLoading, error } = list
+  const { loadOlder, loadNewer } = conversation.messages
   const [focused, setFocused] = useState<string>()
   const [isAway, setAway] = useState(false)
   const newest = messages.at(-1)?.key
   const tabStop = messages.some(({ key }) => key === focused) ? focused : newest
+  const pages = { isLoading, hasFailed: error !== undefined }
   return (
     <div className="messages-area">
       <div
         className="messages"
-        ref={scroller}
+        ref={props.scroller}
         onScroll={({ currentTarget }) => setAway(currentTarget.scrollTop < -200)}
       >
-        <ReadMarker conversation={conversation} unread={unread} newest={newest} />
+        {!hasNewer && (
+          <ReadMarker conversation={conversation} unread={props.unread} newest={newest} />
+        )}
         <ol aria-label="Messages" onKeyDown={(event) => moveFocus(event, '[data-message]')}>
-          {hasOlder && (
-            <OlderMessages
-              conversation={conversation}
-              isLoading={isLoading}
-              hasFailed={error !== undefined}
-            />
-          )}
+          {hasOlder && <MoreMessages end="older" load={loadOlder} {...pages} />}
           {messages.map((message, index) => {
             const before = messages[index - 1]
             const isNewDay = !before || !isSameDay(before.timestamp, message.timestamp)
+            const isFirstUnread = message.key === props.firstUnread
             return (
-              <MessageItem
-                key={message.key}
-                conversation={conversation}
-                message={message}
-                day={isNewDay ? dayText(message.timestamp) : undefined}
-                isContinued={!isNewDay && isSameBlock(before, message)}
-                isTabStop={message.key === tabStop}
-                onFocus={() => setFocused(message.key)}
-                onEdit={() => onEdit(message)}
-              />
+              <Fragment key={message.key}>
+                {isNewDay && <li className="day">{dayText(message.timestamp)}</li>}
+                {isFirstUnread && <li className="first-unread">New messages</li>}
+                <MessageItem
+                  conversation={conversation}
+                  message={message}
+                  isContinued={!isNewDay && !isFirstUnread && isSameBlock(before, message)}
+                  isTabStop={message.key === tabStop}
+                  isMarked={message.id > 0 && message.id === props.marked}
+                  onFocus={() => setFocused(message.key)}
+                  {...props.handlers}
+                />
+              </Fragment>
             )
           })}
+          {hasNewer && <MoreMessages end="newer" load={loadNewer} {...pages} />}
         </ol>
       </div>
-      {isAway && (
+      {(isAway || hasNewer) && (
         <IconButton
           className="to-end"
           icon="down"
           label="To the newest message"
-          onClick={() => scroller.current?.scrollTo({ top: 0, behavior: 'smooth' })}
+          onClick={props.toNewest}
         />
       )}
     </div>

@@ -1,14 +1,22 @@
-import { useUser } from '@hermod/client/react'
+import { UserName } from '../people/user-name.js'
 
-/** The line that says who types; it keeps its height without a text. */
-export function TypingLine({ userIds }: { readonly userIds: readonly number[] }) {
-  const [first] = userIds
+interface TypingLineProps {
+  readonly userIds: readonly number[]
+  /** What a bot does, in place of typing. */
+  readonly activity?: { readonly userId: number; readonly state: string; readonly text: string }
+}
+
+/** The line that says who types, or what a bot does; it keeps its height without a text. */
+export function TypingLine({ userIds, activity }: TypingLineProps) {
+  const [first = activity?.userId] = userIds
+  const more = userIds.length > 1 ? ` and ${userIds.length - 1} more are` : ' is'
+  const what = userIds.length > 0 ? 'typing' : `${activity?.state} ${activity?.text}`
   return (
     <p className="typing-line">
       {first !== undefined && (
         <>
-          <Name userId={first} />
-          {userIds.length > 1 ? ` and ${userIds.length - 1} more are typing` : ' is typing'}
+          <UserName userId={first} />
+          {`${more} ${what}`}
           <span className="typing-dots" aria-hidden="true">
             <i />
             <i />
@@ -18,8 +26,4 @@ export function TypingLine({ userIds }: { readonly userIds: readonly number[] })
       )}
     </p>
   )
-}
-
-function Name({ userId }: { readonly userId: number }) {
-  return useUser(userId)?.name ?? 'A user'
 }

@@ -10,7 +10,9 @@ export function Announcer() {
       client.onMessage((message) => {
         if (message.isSystem) return
         const sender = client.user(message.senderId).getSnapshot()?.name ?? 'New message'
-        setText(`${sender}: ${message.text || 'a file'}`)
+        const what =
+          message.stream?.state === 'open' ? 'writes an answer' : message.text || 'a file'
+        setText(`${sender}: ${what}`)
       }),
     [client],
   )

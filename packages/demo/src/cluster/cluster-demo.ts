@@ -7,6 +7,7 @@ import { startService } from '@hermod/server/dist/context/server/server.js'
 import { Lifecycle } from '@hermod/server/dist/lib/lifecycle.js'
 import { createLog } from '@hermod/server/dist/observability/log.js'
 import { findPostgres, freePort, isEmptyDatabase, PostgresCluster } from '@hermod/testkit'
+import { startAssistant } from '../assistant/assistant.js'
 import {
   appId,
   type RunningDemo,
@@ -17,7 +18,7 @@ import {
 } from '../demo.js'
 import { DemoClock } from '../demo-clock.js'
 import { DemoServer } from '../demo-server.js'
-import { createWorld, type DemoUser } from '../world/world.js'
+import { createWorld, type World } from '../world/world.js'
 import { DemoNode } from './demo-node.js'
 import { servicePath, startFront } from './front.js'
 
@@ -54,7 +55,10 @@ export function startClusterDemo({
       const dataDir = join(folder, `node-${number}`)
       nodes.push(new DemoNode({ port: await freePort(), dataDir, settings }))
     }
-    const users = await prepare({ ...settings, HERMOD_DATA_DIR: join(folder, 'node-1') })
+    const { users, assistant } = await prepare({
+      ...settings,
+      HERMOD_DATA_DIR: join(folder, 'node-1'),
+    })
     const session = JSON.stringify({
       appId,
       hasNodes: true,
@@ -66,6 +70,8 @@ export function startClusterDemo({
     const front = { port, folder: pageFolder, nodes, sides, session, report }
     parts.add(await startFront(front), (stop) => stop())
     // The last node is that of no side, so it is seldom killed.
+    const url = `http://127.0.0.1:${nodes.at(-1)?.port}`
+    parts.add(await startAssistant({ url, appId, ...assistant }), (each) => each.close())
     const nodeDir = join(folder, `node-${nodeCount}`)
     return { url: `http://127.0.0.1:${port}/demo`, nodeDir, stop: () => parts.stop() }
   })
@@ -111,7 +117,7 @@ function clusterSettings({ port, databaseUrl, filesDir }: ClusterAddresses) {
 }
 
 /** Fills the database by a node of this process, whose clock can be late. @returns its users */
-async function prepare(settings: Record<string, string>): Promise<DemoUser[]> {
+async function prepare(settings: Record<string, string>): Promise<World> {
   const port = await freePort()
   // Until the nodes run, this one takes the uploads.
   const own = { HERMOD_PORT: String(port), HERMOD_PUBLIC_URL: `http://127.0.0.1:${port}` }

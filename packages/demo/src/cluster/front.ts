@@ -14,7 +14,7 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 const files = ['index.html', 'chat.js', 'icon.svg', 'styles/base.css', 'styles/page.css']
-const moreFiles = ['styles/lists.css', 'styles/messages.css']
+const moreFiles = ['styles/lists.css', 'styles/messages.css', 'styles/message.css']
 const sidePath = /^\/side\/(\d)(\/.*)$/
 const commandPath = /^\/demo\/nodes\/(\d)\/(kill|start)$/
 

@@ -1,9 +1,17 @@
+/** A user of the demo. */
+export type Name = 'Ada' | 'Ben' | 'Cleo' | 'Dario' | 'Assistant'
+
 /** A message of the history. */
 export interface HistoryLine {
   readonly minutesAgo: number
-  readonly from: 'Ada' | 'Ben' | 'Cleo' | 'Dario'
+  readonly from: Name
   readonly text: string
   readonly hasPicture?: boolean
+  /** The text of the message that it replies to. */
+  readonly replyTo?: string
+  readonly reactions?: readonly (readonly [from: Name, key: string])[]
+  /** The user who has pinned it. */
+  readonly pinnedBy?: Name
 }
 
 const dayMinutes = 24 * 60
@@ -32,9 +40,24 @@ export const directHistory: readonly [HistoryLine, ...HistoryLine[]] = [
     text: 'I was there last autumn. I must have a picture somewhere.',
   },
   { minutesAgo: 96, from: 'Ben', text: 'Found it!', hasPicture: true },
-  { minutesAgo: 91, from: 'Ada', text: 'What a light. I will bring the good camera this time.' },
+  {
+    minutesAgo: 91,
+    from: 'Ada',
+    text: 'What a light. I will bring the good camera this time.',
+    reactions: [['Ben', '👍']],
+  },
   { minutesAgo: 90, from: 'Ada', text: 'Train at 8:12?' },
-  { minutesAgo: 84, from: 'Ben', text: 'Perfect. Platform 4, I bring the coffee.' },
+  {
+    minutesAgo: 84,
+    from: 'Ben',
+    text: 'Perfect. Platform 4, I bring the coffee.',
+    replyTo: 'Train at 8:12?',
+    reactions: [
+      ['Ada', '🎉'],
+      ['Ben', '🎉'],
+    ],
+    pinnedBy: 'Ada',
+  },
 ]
 
 /** Two messages of one day. */
@@ -51,11 +74,16 @@ export const groupHistory: readonly HistoryLine[] = [
   { minutesAgo: 1500, from: 'Ben', text: 'Here we are, all three.' },
   { minutesAgo: 1490, from: 'Cleo', text: 'Hello! Who has a map?' },
   { minutesAgo: 1482, from: 'Ada', text: 'I have one, on paper even.' },
-  { minutesAgo: 60, from: 'Cleo', text: 'I bring a cake.' },
+  { minutesAgo: 60, from: 'Cleo', text: 'I bring a cake.', reactions: [['Ben', '💜']] },
   { minutesAgo: 58, from: 'Cleo', text: 'Is 8:12 early enough for the ferry?' },
 ]
 
 /** Messages that Ada has not read. */
 export const unreadHistory: readonly HistoryLine[] = [
+  {
+    minutesAgo: 70,
+    from: 'Assistant',
+    text: 'Hello Ada. Ask me about the weather, the way or what to pack. I write my answers while you look, and you can stop me.',
+  },
   { minutesAgo: 40, from: 'Dario', text: 'Are you in the office on Monday?' },
 ]

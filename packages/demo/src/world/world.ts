@@ -2,7 +2,13 @@
 import { randomBytes } from 'node:crypto'
 import type { DemoClock } from '../demo-clock.js'
 import type { DemoServer } from '../demo-server.js'
-import { directHistory, groupHistory, type HistoryLine, unreadHistory } from './history.js'
+import {
+  directHistory,
+  groupHistory,
+  type HistoryLine,
+  type Name,
+  unreadHistory,
+} from './history.js'
 import { drawLake } from './pictures.js'
 
 /** A user of the page. */
@@ -12,7 +18,14 @@ export interface DemoUser {
   readonly token: string
 }
 
-type Name = 'Ada' | 'Ben' | 'Cleo' | 'Dario'
+/** Everyone whom the demo acts for. */
+export interface World {
+  /** The two users of the page. */
+  readonly users: readonly DemoUser[]
+  /** A bot, for a program that answers the users. */
+  readonly assistant: DemoUser
+}
+
 type Ids = Readonly<Record<Name, number>>
 
 const minuteMs = 60_000
@@ -20,9 +33,9 @@ const minuteMs = 60_000
 /**
  * Fills an empty server.
  * @param clock is late until everything is sent
- * @returns the two users of the page, with new tokens
+ * @returns the users with new tokens
  */
-export async function createWorld(server: DemoServer, clock: DemoClock): Promise<DemoUser[]> {
+export async function createWorld(server: DemoServer, clock: DemoClock): Promise<World> {
   clock.setLate(directHistory[0].minutesAgo * minuteMs)
   const passwords = {
     Ada: newPassword(),
@@ -41,10 +54,12 @@ export async function createWorld(server: DemoServer, clock: DemoClock): Promise
     ...groupHistory.map((line) => ({ ...line, type: 2, to: groupId })),
     ...unreadHistory.map((line) => ({ ...line, type: 1, to: ids.Ada })),
   ].sort((one, other) => other.minutesAgo - one.minutesAgo)
+  const sent = new Map<string, number>()
   for (const line of lines) {
     clock.setLate(line.minutesAgo * minuteMs)
-    await send(server, ids, line)
+    sent.set(line.text, await send(server, ids, { ...line, replyTo: sent.get(line.replyTo ?? '') }))
   }
+  for (const line of lines) await decorate(server, ids, { ...line, id: sent.get(line.text) ?? 0 })
   clock.setLate(0)
   await server.post(
     '/roster/apply',
@@ -56,7 +71,13 @@ export async function createWorld(server: DemoServer, clock: DemoClock): Promise
     const { token } = await server.post<{ token: string }>('/token/id', body)
     return { userId: ids[name], name, token }
   }
-  return Promise.all([user('Ada'), user('Ben')])
+  const assistant = await server.post<{ token: string }>('/token/issue', {
+    user_id: ids.Assistant,
+  })
+  return {
+    users: await Promise.all([user('Ada'), user('Ben')]),
+    assistant: { userId: ids.Assistant, name: 'Assistant', token: assistant.token },
+  }
 }
 
 /** Only this run knows the passwords. */
@@ -64,7 +85,10 @@ function newPassword(): string {
   return randomBytes(18).toString('base64url')
 }
 
-async function createUsers(server: DemoServer, passwords: Record<Name, string>): Promise<Ids> {
+async function createUsers(
+  server: DemoServer,
+  passwords: Readonly<Record<string, string>>,
+): Promise<Ids> {
   const created = Object.entries(passwords).map(async ([name, password]) => {
     const username = name.toLowerCase()
     const { user_id: id } = await server.post<{ user_id: number }>('/user/register/v2', {
@@ -74,14 +98,19 @@ async function createUsers(server: DemoServer, passwords: Record<Name, string>):
     await server.post('/user/nickname', { nick_name: name }, id)
     return [name, id] as const
   })
-  return Object.fromEntries(await Promise.all(created)) as unknown as Ids
+  const { user_id } = await server.post<{ user_id: number }>('/token/issue', {
+    issuer: 'demo',
+    subject: 'assistant',
+    create: { username: 'assistant', nick_name: 'Assistant', is_bot: true },
+  })
+  return { ...Object.fromEntries(await Promise.all(created)), Assistant: user_id } as Ids
 }
 
 /** Makes contacts and the group. @returns the ID of the group */
 async function createContacts(server: DemoServer, ids: Ids): Promise<number> {
-  const { Ada, Ben, Cleo, Dario } = ids
-  await server.post('/user/add_roster', { list: [Ben, Dario] }, Ada)
-  await server.post('/user/add_roster', { list: [Cleo] }, Ben)
+  const { Ada, Ben, Cleo, Dario, Assistant } = ids
+  await server.post('/user/add_roster', { list: [Ben, Dario, Assistant] }, Ada)
+  await server.post('/user/add_roster', { list: [Cleo, Assistant] }, Ben)
   await server.post('/user/settings', { user_id: Ada, auth_mode: 1 }, Ada)
   const { group_id } = await server.post<{ group_id: number }>(
     '/group/create',
@@ -91,17 +120,45 @@ async function createContacts(server: DemoServer, ids: Ids): Promise<number> {
   return group_id
 }
 
+/** A message to a user (type 1) or a group (type 2). */
+interface SentLine extends Omit<HistoryLine, 'replyTo'> {
+  readonly type: number
+  readonly to: number
+}
+
+/** Sends a message. @returns its ID */
 async function send(
   server: DemoServer,
   ids: Ids,
-  line: HistoryLine & { readonly type: number; readonly to: number },
-): Promise<void> {
-  const { from, text, type, to } = line
-  const body = { type, targets: [to], content_type: 0, content: text }
-  if (!line.hasPicture) return void (await server.post('/message/send', body, ids[from]))
+  { from, text, type, to, hasPicture, replyTo }: SentLine & { replyTo: number | undefined },
+): Promise<number> {
+  const content = { content_type: 0, content: text }
+  const picture = hasPicture && (await pictureOf(server, ids[from], to))
+  const message = { type, targets: [to], reply_to: replyTo, ...content, ...picture }
+  return server.send(message, ids[from])
+}
+
+async function pictureOf(server: DemoServer, from: number, to: number) {
   const { bytes, width, height } = await drawLake()
-  const url = await server.uploadPicture(ids[from], to, bytes, 'lake.jpg')
+  const url = await server.uploadPicture(from, to, bytes, 'lake.jpg')
   const attachment = { url, name: 'lake.jpg', size: bytes.length, width, height }
-  const picture = { ...body, content_type: 1, attachment: JSON.stringify(attachment) }
-  await server.post('/message/send', picture, ids[from])
+  return { content_type: 1, attachment: JSON.stringify(attachment) }
+}
+
+/** Adds the reactions to a message, and pins it. */
+async function decorate(
+  server: DemoServer,
+  ids: Ids,
+  { id, from, type, to, reactions = [], pinnedBy }: SentLine & { readonly id: number },
+): Promise<void> {
+  // A user names a direct conversation by the other one.
+  const messageFor = (userId: number) => ({
+    conversation_id: userId === to ? ids[from] : to,
+    msg_id: id,
+  })
+  for (const [name, key] of reactions) {
+    const body = { ...messageFor(ids[name]), type, key, on: true }
+    await server.post('/message/reaction', body, ids[name])
+  }
+  if (pinnedBy) await server.post('/message/pin', messageFor(ids[pinnedBy]), ids[pinnedBy])
 }

@@ -8,7 +8,11 @@ const kinds: Readonly<Partial<Record<Message['contentType'], string>>> = {
   location: 'Location',
 }
 
-/** Returns a message in one line of text. */
-export function previewText({ text, contentType, attachment }: Message): string {
+/** Returns a message, or the quote of one, in one line of text. */
+export function previewText({
+  text = '',
+  contentType = 'text',
+  attachment,
+}: Partial<Pick<Message, 'text' | 'contentType' | 'attachment'>>): string {
   return text || attachment?.name || kinds[contentType] || ''
 }
