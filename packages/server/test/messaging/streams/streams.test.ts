@@ -166,6 +166,17 @@ for (const backend of testBackends())
       const filled = { state: 'open', next_index: count + 1, text: 'x' }
       expect(page.messages[0]).toMatchObject({ msg_id: newer, stream: filled })
       expect(page.messages[1]).not.toHaveProperty('stream.text')
+      for (const msg_id of [older, newer]) {
+        const body = { conversation_id: alice.id, type: 1, msg_id, key: '👍', on: true }
+        await bob.api.succeed('POST', '/message/reaction', { body })
+      }
+      const [low_id, high_id] = [Math.min(alice.id, bob.id), Math.max(alice.id, bob.id)]
+      const log = { low_id, high_id, is_group: false }
+      const { data } = await bob.api.succeed('POST', '/message/changes', {
+        body: { log, after_change: 2 },
+      })
+      expect(data.changes[1].data).toMatchObject({ msg_id: newer, stream: filled })
+      expect(data.changes[0].data).not.toHaveProperty('stream.text')
       expect(await shown(bob, alice.id, older)).toMatchObject({ stream: filled })
     })
 

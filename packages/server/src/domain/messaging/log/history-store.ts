@@ -351,11 +351,21 @@ export class HistoryStore {
     return this.#recalledAfter.all(db, { ...key, userId, afterId, limit })
   }
 
-  /** Finds a message with its status for a reader, hidden or not; null when there is none. */
-  async find(db: Queryable, log: ReadableLog, messageId: number): Promise<HistoryMessage | null> {
-    const found = await this.#one.of(log).first(db, { ...readerKeyOf(log), messageId })
-    const [message] = await withOpenStreams(db, log, found ? [found] : [])
-    return message ?? null
+  /** Finds messages with their status for a reader, hidden or not, in any order. */
+  async findMany(
+    db: Queryable,
+    log: ReadableLog,
+    messageIds: readonly number[],
+  ): Promise<HistoryMessage[]> {
+    const key = readerKeyOf(log)
+    const found = await Promise.all(
+      messageIds.map((messageId) => this.#one.of(log).first(db, { ...key, messageId })),
+    )
+    return withOpenStreams(
+      db,
+      log,
+      found.filter((message) => message !== null),
+    )
   }
 
   /** Finds the tombstone of a recalled message, hidden or not; null when there is none. */

@@ -265,36 +265,39 @@ export class ChangeService {
     const page = { seq: seqFrom, hiddenMessageId, limit: count }
     const gone = isPartial ? await messageLog.listRecalledAfter(db, log, page) : []
     const recalledBySeq = new Map(gone.map((each) => [each.seq, each]))
-    let seq = seqFrom
-    return Promise.all(
-      numbers.map((change): Change | Promise<Change> => {
-        const alteration = altered.get(change)
-        if (alteration)
-          return isSeen(alteration, state)
-            ? this.#alteredBy(db, log, alteration)
-            : { change, kind: 'skipped' }
-        seq++
-        const message = bySeq.get(seq)
-        const recalled = recalledBySeq.get(seq)
-        return message
-          ? { change, kind: 'stored', message }
-          : { change, kind: 'skipped', ...(recalled && { recalled }) }
-      }),
+    const edited = [...altered.values()].filter(
+      (each) => each.change <= next && isSeen(each, state) && !isRecall(each),
     )
+    const editedIds = edited.map(({ messageId }) => messageId)
+    const found = await messageLog.findMany(db, log, editedIds)
+    const byId = new Map(found.map((message) => [message.messageId, message]))
+    let seq = seqFrom
+    return numbers.map((change): Change => {
+      const alteration = altered.get(change)
+      if (alteration)
+        return isSeen(alteration, state)
+          ? changeBy(alteration, byId.get(alteration.messageId))
+          : { change, kind: 'skipped' }
+      seq++
+      const message = bySeq.get(seq)
+      const recalled = recalledBySeq.get(seq)
+      return message
+        ? { change, kind: 'stored', message }
+        : { change, kind: 'skipped', ...(recalled && { recalled }) }
+    })
   }
+}
 
-  async #alteredBy(
-    db: Queryable,
-    log: ReadableLog,
-    { change, kind, messageId, tombstone }: Alteration,
-  ): Promise<Change> {
-    // The message was altered again after the page was read.
-    const skipped = { change, kind: 'skipped' } as const
-    if (kind === alterationKind.recalled)
-      return tombstone ? { change, kind: 'recalled', tombstone } : skipped
-    const message = await this.options.messageLog.find(db, log, messageId)
-    return message ? { change, kind: 'edited', message } : skipped
-  }
+function isRecall({ kind }: Alteration): boolean {
+  return kind === alterationKind.recalled
+}
+
+/** A message that is missing was altered again after the page was read. */
+function changeBy(alteration: Alteration, message: HistoryMessage | undefined): Change {
+  const { change, tombstone } = alteration
+  if (isRecall(alteration))
+    return tombstone ? { change, kind: 'recalled', tombstone } : { change, kind: 'skipped' }
+  return message ? { change, kind: 'edited', message } : { change, kind: 'skipped' }
 }
 
 /** Tests whether the reader sees the message of an alteration, and no later alteration of it follows. */

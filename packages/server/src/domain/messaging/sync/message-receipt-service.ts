@@ -10,7 +10,7 @@ import type { ReceiptRequestStore } from '../positions/receipt-request-store.js'
 export interface MessageReceiptServiceOptions {
   readonly database: Database
   readonly finder: ConversationFinder
-  readonly messageLog: Pick<HistoryStore, 'find'>
+  readonly messageLog: Pick<HistoryStore, 'findMany'>
   readonly requests: Pick<ReceiptRequestStore, 'findRequested'>
 }
 
@@ -48,7 +48,7 @@ export class MessageReceiptService {
     if (kind !== 'group') throw new AppError('group_not_found')
     const named = groupConversation(appId, groupId)
     const log = await database.read((db) => finder.requireReader(db, { appId, userId }, named))
-    const message = await database.read((db) => messageLog.find(db, log, Number(messageId)))
+    const [message] = await database.read((db) => messageLog.findMany(db, log, [Number(messageId)]))
     if (!message) throw new AppError('message_not_found')
     if (message.senderId !== userId) throw new AppError('no_permission')
     const { seq } = message
