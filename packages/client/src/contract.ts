@@ -281,7 +281,7 @@ export interface ClientEvents {
     readonly memberCount: number
     /**
      * When they joined, milliseconds since 1970. Absent where the members have to be read: one of
-     * them is still banned, or events of several times are sent as one.
+     * them is still banned or a program, or events of several times are sent as one.
      */
     readonly joinedAt?: number
     /** The end of the group's log at the join. */

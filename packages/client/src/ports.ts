@@ -6,6 +6,7 @@
 export { browserPorts } from './browser/browser-ports.js'
 export { createClientWith } from './create-client.js'
 export type * from './model/batch.js'
+export { altered, type PartialAlteration } from './model/message-fields.js'
 export {
   type CachedRead,
   type LogKey,
@@ -13,7 +14,9 @@ export {
   type MessageContent,
   type MessageFields,
   type MessageRecord,
+  type MessageTexts,
   type MetaRecord,
+  type ReplyTo,
   type SeqRange,
   storeFormat,
   type UnsentAlteration,

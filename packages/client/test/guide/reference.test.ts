@@ -8,6 +8,7 @@ const page = join(import.meta.dirname, '../../../../docs/reference/client.md')
 /** Types of the platform, of React, and of `@hermod/protocol`, and parameters of types. */
 const others = [
   ...['AbortSignal', 'Blob', 'Error', 'File', 'Promise', 'Readonly', 'Record', 'ReactNode'],
+  ...['AsyncIterable', 'Iterable'],
   ...['DeviceEventPayloads', 'Id', 'Kind', 'Partial', 'Pick'],
 ]
 

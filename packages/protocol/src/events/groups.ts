@@ -196,7 +196,7 @@ export const groupEvents = {
       join_time: optional(
         int64({
           description:
-            'When they joined, milliseconds since 1970. Absent where the members have to be read: one of them is still banned, or events of several times are sent as one.',
+            'When they joined, milliseconds since 1970. Absent where the members have to be read: one of them is still banned or a program, or events of several times are sent as one.',
         }),
       ),
       log: Type.Object(

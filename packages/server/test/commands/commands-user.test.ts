@@ -259,6 +259,7 @@ describe.concurrent.each(anyBackend())('hermod user on $name', (backend) => {
     expect(await reasons()).toEqual(['', '', 'carol to bob'])
     expect(await watched.sql.run('select kind, outcome from jobs order by kind')).toEqual([
       { kind: 'contact_removal', outcome: '' },
+      { kind: 'reaction_removal', outcome: '' },
       { kind: 'text_erasure', outcome: 'done' },
     ])
   })

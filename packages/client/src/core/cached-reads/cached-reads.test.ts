@@ -148,6 +148,7 @@ describe('a group of 5,000 members', () => {
     expired_time: 0,
     join_time: 1,
     user_id,
+    is_bot: false,
     role: 0,
     ...more,
   })

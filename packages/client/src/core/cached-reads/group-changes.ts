@@ -78,7 +78,8 @@ export function membersAfter(
     if (event !== 'group.joined') return others
     if (join_time === undefined) return undefined
     const added = userIds.map((user_id) => ({
-      ...{ display_name: '', expired_time: 0, join_time, user_id, role: memberRole },
+      ...{ display_name: '', expired_time: 0, join_time, user_id },
+      ...{ is_bot: false, role: memberRole },
     }))
     // The order of the server.
     return [...others, ...added].sort((a, b) => (a.user_id as number) - (b.user_id as number))

@@ -1,27 +1,20 @@
 import { AppError, type ErrorName, type Int64 } from '@hermod/protocol'
 import type { Tx } from '../../db/database.js'
+import type { User } from './user-model.js'
+
+type LockedUser = Pick<User, 'userId' | 'isDeleted' | 'isBot'>
 
 /** Locks the rows of users until the transaction ends. */
 export interface UserLocker {
   /** Locks users, including deleted ones; unknown IDs are left out. */
-  lockForUpdate(
-    tx: Tx,
-    appId: string,
-    userIds: readonly Int64[],
-  ): Promise<readonly { readonly userId: Int64; readonly isDeleted: boolean }[]>
+  lockForUpdate(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<readonly LockedUser[]>
   /** Same as `lockForUpdate`, but does not wait for transactions that lock a user by key only. */
-  lockNoKeyUpdate(
-    tx: Tx,
-    appId: string,
-    userIds: readonly Int64[],
-  ): Promise<readonly { readonly userId: Int64; readonly isDeleted: boolean }[]>
+  lockNoKeyUpdate(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<readonly LockedUser[]>
 }
 
 /** Locked users: their concurrent changes and deletion wait for the transaction. */
 export class LockedUsers {
-  private constructor(
-    private readonly users: ReadonlyMap<Int64, { readonly isDeleted: boolean }>,
-  ) {}
+  private constructor(private readonly users: ReadonlyMap<Int64, LockedUser>) {}
 
   static async lockForUpdate(
     tx: Tx,
@@ -53,6 +46,11 @@ export class LockedUsers {
     const user = this.users.get(userId)
     if (!user) return 'user_not_found'
     return user.isDeleted ? 'user_deleted' : null
+  }
+
+  /** Tests whether a user is a program. */
+  isBot(userId: Int64): boolean {
+    return this.users.get(userId)?.isBot ?? false
   }
 
   /** @throws AppError user_not_found, user_deleted naming the users */

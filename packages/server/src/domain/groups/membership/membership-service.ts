@@ -169,7 +169,7 @@ export class MembershipService {
 
   async #enter(
     tx: Tx,
-    { group, caller, now }: LockedGroupContext,
+    { group, caller, users, now }: LockedGroupContext,
     userIds: readonly Int64[],
     { former, end, isAdded }: Additions,
   ): Promise<void> {
@@ -189,6 +189,7 @@ export class MembershipService {
       is_added: Number(isAdded),
     }))
     const bansKept = countBans(rows.map((row) => row.ban_expires_at))
+    const isPlain = bansKept === 0 && !userIds.some((userId) => users.isBot(userId))
     const [also] = await Promise.all([
       admissions.answer(tx, group, userIds, { status: 'agreed', now }),
       members.insert(tx, rows),
@@ -211,7 +212,7 @@ export class MembershipService {
         log: { change: end.change, seq: end.seq, msg_id: end.lastMessageId },
         history_visible: group.flags.history_visible,
         member_count: group.memberCount + userIds.length,
-        ...(bansKept === 0 && { join_time: now }),
+        ...(isPlain && { join_time: now }),
       }),
       also,
     })
