@@ -37,6 +37,8 @@ interface OpenStream {
 }
 
 const pieceBytes = 40
+/** As of paced sends, so that as many are together. */
+const stepMs = 2
 const beginningAtOnce = 32
 const patienceMs = 5_000
 
@@ -71,7 +73,8 @@ export class StreamLoad {
     let errors = 0
     await Promise.all(
       this.#streams.map(async (stream, index) => {
-        const firstAt = startedAt + (index / this.#streams.length) * intervalMs
+        const offsetMs = (index / this.#streams.length) * intervalMs
+        const firstAt = startedAt + offsetMs - (offsetMs % stepMs)
         for (let dueAt = firstAt; performance.now() < endsAt && dueAt < endsAt; ) {
           await until(dueAt)
           const sentAt = performance.now()

@@ -32,7 +32,7 @@ function rowsOf({
   const isExact = rounds.every((result) => result.isExact)
   return [
     [
-      'events a second at a device',
+      'highest rate of events at a device, a second',
       range(rate, tenths),
       whole(maxAlterations),
       verdict(rate.median <= maxAlterations * tolerance),
