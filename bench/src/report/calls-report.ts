@@ -28,9 +28,9 @@ export function callsTables(all: readonly CallsFigures[]): string {
         layOutTable(
           ['figure', 'value', 'aim', ''],
           [
-            ...events.map(({ event, inSecond, inTenSeconds }) => [
-              `calls within a second of ${names[event]}`,
-              `${whole(inSecond)} (within ten: ${whole(inTenSeconds)})`,
+            ...events.map(({ event, inSecond, inAll }) => [
+              `most calls in a second after ${names[event]}`,
+              `${whole(inSecond)} (in all: ${whole(inAll)})`,
               ...(spread.includes(event)
                 ? ['-', '']
                 : [whole(maxCalls), verdict(inSecond <= maxCalls)]),
