@@ -155,8 +155,9 @@ export function createClientOn(
       if (groupId !== undefined) checkId('options.groupId', groupId)
       return (await call(op, data, callOptions)) as CallAnswer<typeof op>
     },
-    onMessage(listener, { unread = false } = {}) {
+    onMessage(listener, { unread = false, after = () => undefined } = {}) {
       checkFunction('listener', listener)
+      checkFunction('options.after', after)
       const take = async (message: Message, ref: ConversationRef) => {
         try {
           await listener(message, conversation(ref))
@@ -164,7 +165,7 @@ export function createClientOn(
           hub.report(error)
         }
       }
-      return followNewMessages(hub, { clock, isFromUnread: unread, take })
+      return followNewMessages(hub, { clock, isFromUnread: unread, after, take })
     },
     on(kind, listener) {
       checkText('kind', kind)

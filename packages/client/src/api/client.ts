@@ -59,11 +59,16 @@ export interface Client {
    * when the client has caught up for the first time is not new; a durable store remembers that.
    * @param options.unread true: what is unread then is new too, so a bot that marks as read what it has
    *   done misses nothing while it is away
+   * @param options.after returns the `seq` of the last message of a conversation that the app is done
+   *   with, for an app that keeps them itself; undefined: none is known, and `unread` decides
    * @returns ends the listening
    */
   onMessage(
     listener: (message: Message, conversation: Conversation) => unknown,
-    options?: { readonly unread?: boolean },
+    options?: {
+      readonly unread?: boolean
+      readonly after?: (conversation: ConversationRef) => number | undefined
+    },
   ): () => void
   /**
    * Listens to events of the server, which come only while the client is connected.

@@ -100,7 +100,26 @@ export interface StreamOptions extends CallOptions {
   readonly kind?: 'text' | 'markdown'
   /** The text until the end, for clients that show no text while it is written; default: `…`. */
   readonly placeholder?: string
+  /**
+   * Names the message for 24 hours, 1 to 2^53 - 1: a second call with the same ID, for example after a
+   * restart, continues the message of the first one while it is open. Default: a random one.
+   */
+  readonly transactionId?: number
 }
+
+/** How a message stands when its source begins. */
+export interface StreamStart {
+  /** The text so far, which readers have: '' unless the call continues a message. */
+  readonly text: string
+  /** Aborted when the source is left before its end, for example because a reader asks to stop. */
+  readonly signal: AbortSignal
+}
+
+/** Texts in pieces. A function is called once the message is there, unless it has ended already. */
+export type StreamSource =
+  | AsyncIterable<string>
+  | Iterable<string>
+  | ((start: StreamStart) => AsyncIterable<string> | Iterable<string>)
 
 /** A message that was written piece by piece. */
 export interface WrittenStream {
@@ -144,11 +163,10 @@ export interface Conversation extends ConversationRef {
    * Sends a message whose text comes in pieces, for example from a language model: readers see it grow.
    * Resolves when it has ended. A reader may ask to end it, see {@link cancelStream}: then the source is
    * left, and the state is `cancelled`. An error of the source ends it as `failed`.
+   * @throws ClientError stream_refused, with the state, when the message was ended by others, for example
+   *   `interrupted`; the error of the source
    */
-  stream(
-    source: AsyncIterable<string> | Iterable<string>,
-    options?: StreamOptions,
-  ): Promise<WrittenStream>
+  stream(source: StreamSource, options?: StreamOptions): Promise<WrittenStream>
   /** Asks the sender to end a message that is being written. */
   cancelStream(message: Message, options?: CallOptions): Promise<void>
   /**

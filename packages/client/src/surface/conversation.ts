@@ -152,12 +152,14 @@ export function createConversation(
     },
     async stream(source, options = {}) {
       const given = Object(source) as Partial<AsyncIterable<string> & Iterable<string>>
-      if (!given[Symbol.asyncIterator] && !given[Symbol.iterator])
-        refuse('source', 'an iterable of texts')
+      if (typeof source !== 'function' && !given[Symbol.asyncIterator] && !given[Symbol.iterator])
+        refuse('source', 'an iterable of texts, or a function that returns one')
+      if (options.transactionId !== undefined)
+        checkId('options.transactionId', options.transactionId)
       if (options.kind !== undefined) checkOneOf('options.kind', options.kind, ['text', 'markdown'])
       checkOptionalText('options.placeholder', options.placeholder)
       const target = { id, type: targetTypes[kind] }
-      const transactionId = newTransactionId(clock)
+      const transactionId = options.transactionId ?? newTransactionId(clock)
       return writeStream(source, { call, clock, target, transactionId }, options)
     },
     async cancelStream(message, options) {

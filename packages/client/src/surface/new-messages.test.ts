@@ -7,7 +7,7 @@ import {
   settled,
   upload,
 } from '../../test/support/fake-session.js'
-import type { ClientOptions, Message } from '../api.js'
+import type { Client, ClientOptions, Message } from '../api.js'
 import { createClientOn } from '../create-client.js'
 import type { Command } from '../core/inputs.js'
 import { addRange } from '../core/ranges.js'
@@ -40,7 +40,10 @@ class Bench {
   )
 
   /** Listens, and notes the messages as `conversation: text`. */
-  listen(more: { readonly unread?: boolean } = {}, then: (message: Message) => void = () => {}) {
+  listen(
+    more: Parameters<Client['onMessage']>[1] = {},
+    then: (message: Message) => void = () => {},
+  ) {
     return this.client.onMessage((message, { kind, id }) => {
       this.heard.push(`${kind} ${id}: ${message.text}`)
       then(message)
@@ -128,6 +131,23 @@ it('onMessage: a client without a store begins at the end of the first list, or 
     await settled()
     expect(bench.heard.at(-1)).toBe('group 7: message 3')
   }
+})
+
+it('onMessage: an app that keeps its positions goes on after them, read or not', async () => {
+  const bench = new Bench()
+  bench.grow('d1.9', 5, [[1, 5]], { readSeq: 5 })
+  bench.grow('g7', 2, [[1, 2]], { readSeq: 2 })
+  bench.grow('d1.8', 3, [[1, 3]], { readSeq: 1, unread: 2 })
+  const positions = new Map([
+    ['direct 9', 3],
+    ['group 7', 40],
+  ])
+  bench.listen({ unread: true, after: ({ kind, id }) => positions.get(`${kind} ${id}`) })
+  await settled()
+  bench.grow('g7', 3)
+  await settled()
+  const missed = [...texts('direct 9', 4, 5), ...texts('direct 8', 2, 3)]
+  expect(bench.heard).toEqual([...missed, ...texts('group 7', 3, 3)])
 })
 
 it('onMessage: a new conversation begins at its first message, a group after the join', async () => {

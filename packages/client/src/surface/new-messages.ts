@@ -16,6 +16,8 @@ interface FollowerOptions {
   readonly clock: Clock
   /** True: what is unread when it begins is new too. */
   readonly isFromUnread: boolean
+  /** Returns the position up to which messages of a conversation are taken; undefined: the rules below. */
+  readonly after: (conversation: ConversationRef) => number | undefined
   /** Takes a new message, in the order of its log. */
   take(message: Message, conversation: ConversationRef): void
 }
@@ -34,7 +36,7 @@ interface FollowerOptions {
  */
 export function followNewMessages(hub: Hub, options: FollowerOptions): () => void {
   const { session } = hub
-  const { clock, isFromUnread, take } = options
+  const { clock, isFromUnread, after, take } = options
   const { state } = session
   /** The position up to which a log is taken; null: of a group that the user has joined since. */
   const taken = new Map<LogKey, number | null>()
@@ -50,7 +52,9 @@ export function followNewMessages(hub: Hub, options: FollowerOptions): () => voi
     const position = taken.get(key)
     if (position === undefined) {
       const first = { group: null, direct: 0, broadcast: readSeq }[kind]
-      taken.set(key, isListed ? first : isFromUnread && unread > 0 ? readSeq : seq)
+      const known = kind === 'broadcast' ? undefined : after(conversationRef(log))
+      const start = isListed ? first : isFromUnread && unread > 0 ? readSeq : seq
+      taken.set(key, known === undefined ? start : Math.min(known, seq))
     } else if (position !== null && position > seq) taken.set(key, seq)
     waiting.add(key)
   }
@@ -131,8 +135,7 @@ export function followNewMessages(hub: Hub, options: FollowerOptions): () => voi
       if (!isFilled) throw new ClientError(badAnswer('message.history'))
       return
     }
-    const kind = log.kind === 'group' ? 'group' : 'direct'
-    const conversation = { id: log.conversationId, kind } as const
+    const conversation = conversationRef(log)
     for (const message of (await read(key, from, end)).reverse()) {
       if (isEnded) return
       taken.set(key, message.seq)
@@ -172,4 +175,8 @@ export function followNewMessages(hub: Hub, options: FollowerOptions): () => voi
     cancelRetry()
     unwatch()
   }
+}
+
+function conversationRef({ kind, conversationId: id }: LogRecord): ConversationRef {
+  return { id, kind: kind === 'group' ? 'group' : 'direct' }
 }

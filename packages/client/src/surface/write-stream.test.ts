@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { StreamOptions } from '../api.js'
+import type { StreamOptions, StreamSource } from '../api.js'
 import { ClientError } from '../errors.js'
 import type { Clock } from '../ports/clock.js'
 import type { Caller } from './caller.js'
@@ -12,6 +12,8 @@ class Service {
   readonly pieces: Members[] = []
   /** Runs before an append; what it returns is added to the answer. */
   before: (piece: Members) => Members = () => ({})
+  /** What `message.get` says. */
+  stored: Members = {}
   #now = 0
   readonly clock: Clock = {
     now: () => this.#now,
@@ -26,7 +28,7 @@ class Service {
     },
   }
 
-  write(source: AsyncIterable<string> | Iterable<string>, options: StreamOptions = {}) {
+  write(source: StreamSource, options: StreamOptions = {}) {
     const target = { id: 9, type: 1 }
     return writeStream(
       source,
@@ -41,6 +43,7 @@ class Service {
 
   readonly #call = async (op: string, data: unknown) => {
     const members = data as Members
+    if (op === 'message.get') return { data: { message: { stream: this.stored } } }
     if (op === 'message.send') {
       expect(members).toMatchObject({ transaction_id: 7, targets: [9], stream: { kind: 'text' } })
       return { data: true, msg_ids: [31] }
@@ -110,6 +113,42 @@ it('stream: one that was ended meanwhile leaves the source, and says how it stan
     throw new ClientError({ ...refusal, name: 'stream_refused' })
   }
   await expect(service.write(texts('One ', 'two ', 'three'))).rejects.toMatchObject({ stream })
+})
+
+it('stream: a second call with the same transaction ID continues an open message', async () => {
+  const service = new Service()
+  service.stored = { state: 'open', next_index: 3, text: 'One two ' }
+  const rest = ({ text }: { readonly text: string }) => texts(text === 'One two ' ? 'three' : text)
+  expect(await service.write(rest, { transactionId: 7 })).toEqual({ id: 31, state: 'done' })
+  expect(service.text).toBe('three')
+  expect(service.pieces[0]).toMatchObject({ index: 3 })
+})
+
+it('stream: a second call for a message that has ended leaves it as it is', async () => {
+  const service = new Service()
+  const unused = () => expect.fail('the source has begun')
+  service.stored = { state: 'cancelled' }
+  const written = await service.write(unused, { transactionId: 7 })
+  expect([written, service.pieces]).toEqual([{ id: 31, state: 'cancelled' }, []])
+  const stream = { nextIndex: 2, state: 'interrupted' } as const
+  service.stored = { state: 'interrupted' }
+  service.before = () => {
+    const refusal = { code: 13012, message: 'stream index or state', retry: false, stream }
+    throw new ClientError({ ...refusal, name: 'stream_refused' })
+  }
+  const again = service.write(unused, { transactionId: 7 })
+  await expect(again).rejects.toMatchObject({ stream })
+})
+
+it('stream: a function learns by its signal that the source is left', async () => {
+  const service = new Service()
+  service.before = () => ({ cancel: true })
+  let left: AbortSignal | undefined
+  const written = await service.write(({ signal }) => {
+    left = signal
+    return texts('one ', 'two ', 'three ')
+  })
+  expect([written.state, left?.aborted]).toEqual(['cancelled', true])
 })
 
 it('stream: a reader who asks to stop ends it, and the source is left', async () => {

@@ -1,5 +1,6 @@
-import type { StreamOptions, WrittenStream } from '../api.js'
-import { badAnswer, ClientError, failureOf } from '../errors.js'
+import type { StreamOptions, StreamSource, WrittenStream } from '../api.js'
+import { membersOf } from '../core/logs/wire.js'
+import { badAnswer, ClientError, failureOf, type StreamPosition } from '../errors.js'
 import type { Clock } from '../ports/clock.js'
 import type { Caller } from './caller.js'
 
@@ -17,6 +18,13 @@ interface StreamEnd {
   readonly reason?: string
 }
 
+/** How a message stands when its source begins. */
+interface StreamStart extends StreamPosition {
+  readonly text: string
+}
+
+const newStream: StreamStart = { state: 'open', nextIndex: 1, text: '' }
+
 /** The time between two appends: the pace that the service allows. */
 const paceMs = 200
 /** After this time without text a sign of life is sent. */
@@ -31,19 +39,21 @@ const patienceMs = 30_000
  * @throws ClientError when the service refuses; the error of the source, after the end of the stream
  */
 export async function writeStream(
-  source: AsyncIterable<string> | Iterable<string>,
+  source: StreamSource,
   { call, clock, target: { id, type }, transactionId }: StreamWriter,
-  { kind = 'text', placeholder = '…', signal }: StreamOptions,
+  { kind = 'text', placeholder = '…', signal, ...options }: StreamOptions,
 ): Promise<WrittenStream> {
   let pending = ''
-  /** All pieces so far, the first has index 1. */
-  const pieces: string[] = []
+  /** Pieces of this call by index. */
+  const pieces = new Map<number, string>()
+  const leaving = new AbortController()
   let end: StreamEnd | undefined
   let problem: { readonly error: unknown } | undefined
   let wake: () => void = () => {}
   const stop = (by: StreamEnd, error?: unknown) => {
     end ??= by
     if (error !== undefined) problem ??= { error }
+    if (end.state !== 'done') leaving.abort()
     wake()
   }
   const abort = () =>
@@ -58,16 +68,22 @@ export async function writeStream(
   )
   const [messageId] = (ids ?? []) as readonly number[]
   if (!messageId) throw new ClientError(badAnswer('message.send'))
+  const start = options.transactionId === undefined ? newStream : await readStart(messageId)
+  const { state } = start
+  if (state === 'done' || state === 'failed' || state === 'cancelled')
+    return { id: messageId, state }
+  // The service refuses it with the state.
+  if (state !== 'open') await append(start.nextIndex, '')
 
   if (signal?.aborted) abort()
   else signal?.addEventListener('abort', abort)
   const reading = read()
   try {
-    for (let index = 1; ; index++) {
+    for (let index = start.nextIndex; ; index++) {
       const isReady = () => pending !== '' || end !== undefined
       if (!isReady()) await waitFor(aliveMs)
       const [text, rest] = takePiece(pending, end !== undefined)
-      pieces.push(text)
+      pieces.set(index, text)
       pending = end && end.state !== 'done' ? '' : rest
       const last = end && pending === '' ? end : undefined
       if (await append(index, text, last)) break
@@ -83,7 +99,10 @@ export async function writeStream(
 
   async function read(): Promise<void> {
     try {
-      for await (const text of source) {
+      const { text: written } = start
+      const texts =
+        typeof source === 'function' ? source({ text: written, signal: leaving.signal }) : source
+      for await (const text of texts) {
         if (end) return
         pending += text
         wake()
@@ -105,10 +124,10 @@ export async function writeStream(
       return last !== undefined
     } catch (error) {
       const stream = error instanceof ClientError ? error.stream : undefined
-      if (stream?.state === 'open' && stream.nextIndex < index) {
+      if (stream?.state === 'open' && stream.nextIndex < index && pieces.has(stream.nextIndex)) {
         // The service has lost pieces, such as one that was restored from a backup.
         for (let lost = stream.nextIndex; lost < index; lost++)
-          await append(lost, pieces[lost - 1] ?? '')
+          await append(lost, pieces.get(lost) ?? '')
         return append(index, text, last)
       }
       const isTooLong = error instanceof ClientError && error.name === 'message_too_large'
@@ -118,6 +137,21 @@ export async function writeStream(
       problem ??= { error }
       end = { state: 'failed', reason: error.name }
       return append(index, '', end)
+    }
+  }
+
+  /** Reads how the message stands, which an earlier call may have begun. */
+  async function readStart(msg_id: number): Promise<StreamStart> {
+    const query = { conversation_id: id, msg_id }
+    const { data } = await repeated(clock, () => call('message.get', query as never))
+    const { message, recalled } = membersOf(data)
+    if (recalled) return { ...newStream, state: 'recalled' }
+    const { state, next_index, text } = membersOf(membersOf(message).stream)
+    if (typeof state !== 'string') throw new ClientError(badAnswer('message.get'))
+    return {
+      state: state as StreamPosition['state'],
+      nextIndex: Number(next_index ?? 0),
+      text: String(text ?? ''),
     }
   }
 
