@@ -25,6 +25,8 @@ interface StreamStart extends StreamPosition {
 
 const newStream: StreamStart = { state: 'open', nextIndex: 1, text: '' }
 
+/** The index of no piece. */
+const noIndex = 2 ** 31
 /** The time between two appends: the pace that the service allows. */
 const paceMs = 200
 /** After this time without text a sign of life is sent. */
@@ -150,7 +152,7 @@ export async function writeStream(
     if (typeof state !== 'string') throw new ClientError(badAnswer('message.get'))
     return {
       state: state as StreamPosition['state'],
-      nextIndex: Number(next_index ?? 0),
+      nextIndex: Number(next_index ?? noIndex),
       text: String(text ?? ''),
     }
   }

@@ -1,0 +1,242 @@
+/** The assistant of examples/agent with a real service: answers, stops, and kills of both in mid-sentence. */
+import { join } from 'node:path'
+import {
+  Child,
+  freePort,
+  isFullRun,
+  type Json,
+  type ServerProcess,
+  type Session,
+  startServer,
+  TempFolder,
+  waitFor,
+} from '@hermod/testkit'
+import { afterEach, expect, it } from 'vitest'
+import { Random } from '../../../server/test/support/random.js'
+
+const program = join(import.meta.dirname, '../../../../examples/agent/agent.js')
+const pieceLog = join(import.meta.dirname, '../support/log-pieces.mjs')
+const timeoutMs = 240_000
+
+interface Piece {
+  readonly msg_id: number
+  readonly index: number
+  readonly text: string
+}
+
+/** A service with an assistant, either of which may be killed and started again. */
+class Lab implements AsyncDisposable {
+  readonly agents: Child[] = []
+  readonly #folder = new TempFolder('agent')
+  /** The longest text of each message that a reader has seen. */
+  readonly seen = new Map<number, string>()
+
+  private constructor(
+    public server: ServerProcess,
+    readonly bot: Session,
+    readonly reader: Session,
+  ) {}
+
+  static async start(env: Readonly<Record<string, string>> = {}): Promise<Lab> {
+    const server = await startServer({ port: await freePort(), env })
+    return new Lab(server, await server.api.newSession(), await server.api.newSession())
+  }
+
+  async startAgent(): Promise<void> {
+    const { url, appId } = this.server
+    const own = {
+      HERMOD_URL: url,
+      HERMOD_APP: appId,
+      HERMOD_TOKEN: this.bot.token,
+      AGENT_FILE: join(this.#folder.path, 'agent.json'),
+    }
+    const env = { ...process.env, ...own }
+    const agent = new Child([process.execPath, '--import', pieceLog, program], { env })
+    this.agents.push(agent)
+    await this.until(() => /user \d+ is online/.test(agent.output()), 'the assistant')
+  }
+
+  async killAgent(): Promise<void> {
+    this.agents.at(-1)?.killTree()
+    await this.agents.at(-1)?.exited
+  }
+
+  async killService(): Promise<void> {
+    await this.server.kill9()
+    this.server = await this.server.startAgain()
+  }
+
+  async ask(content: string, more: object = {}): Promise<void> {
+    const body = { type: 1, targets: [this.bot.id], content_type: 0, content, ...more }
+    await this.#reader.succeed('POST', '/message/send', { body })
+  }
+
+  /** Answers in the conversation with the reader, or in a group, oldest first. */
+  async answers(groupId = 0): Promise<Json[]> {
+    const ids = groupId ? [groupId, groupId] : [this.bot.id, this.reader.id].sort((a, b) => a - b)
+    const log = { low_id: ids[0], high_id: ids[1], is_group: groupId > 0 }
+    const { data } = await this.#reader.succeed('POST', '/message/history', { body: { log } })
+    const answers = (data.messages as Json[]).filter(({ sender_id }) => sender_id === this.bot.id)
+    return answers.sort((a, b) => a.seq - b.seq)
+  }
+
+  /** Waits until as many answers have ended. */
+  async ended(count: number, groupId = 0): Promise<Json[]> {
+    return this.until(async () => {
+      const answers = await this.answers(groupId)
+      const hasEnded = answers.every(({ stream }) => stream.state !== 'open')
+      return answers.length >= count && hasEnded && answers
+    }, `${count} answers`)
+  }
+
+  /** Waits until the open answer has as many more characters, and returns it. */
+  async grown(by: number): Promise<Json> {
+    const textOf = (message: Json): string => message?.stream?.text ?? ''
+    let first: number | undefined
+    return this.until(async () => {
+      const message = (await this.answers()).at(-1)
+      if (message?.stream.state !== 'open') return false
+      const text = textOf(message)
+      expect(text.startsWith(this.seen.get(message.msg_id) ?? '')).toBe(true)
+      this.seen.set(message.msg_id, text)
+      first ??= text.length
+      return text.length >= first + by && message
+    }, 'a growing answer')
+  }
+
+  /** Pieces that the assistant's log says were answered. */
+  pieces(msgId: number): Piece[] {
+    const lines = this.agents.flatMap((agent) => agent.output().split('\n'))
+    const logged = lines.filter((line) => line.startsWith('piece '))
+    const pieces = logged.map((line) => JSON.parse(line.slice('piece '.length)) as Piece)
+    return pieces.filter(({ msg_id }) => msg_id === msgId)
+  }
+
+  /** Waits for a state, with the output of the assistants in the error. */
+  async until<T>(state: () => T | Promise<T>, what: string): Promise<Exclude<T, false>> {
+    const isThere = async () => {
+      const value = await state()
+      return value as Exclude<T, false> | false
+    }
+    return waitFor(isThere, { what, timeoutMs: 60_000 }).catch((cause) => {
+      const outputs = this.agents.map((agent) => agent.output()).join('---\n')
+      throw new Error(`the assistants printed:\n${outputs}`, { cause })
+    })
+  }
+
+  get #reader() {
+    return this.server.api.as(this.reader.token)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const agent of this.agents) agent.killTree()
+    await Promise.all(this.agents.map(({ exited }) => exited))
+    await this.server[Symbol.asyncDispose]()
+    this.#folder[Symbol.dispose]()
+  }
+}
+
+const upTo = (count: number) => Array.from({ length: count }, (_, at) => at + 1).join(' ')
+
+let lab: Lab | undefined
+afterEach(async () => {
+  await lab?.[Symbol.asyncDispose]()
+  lab = undefined
+})
+
+/**
+ * The text of an answer is that of its answered pieces, in their order. A kill of the assistant may
+ * leave one piece that is stored and not logged.
+ */
+function expectPieces(of: Lab, message: Json, kills: number): void {
+  const texts = new Map<number, string>()
+  for (const { index, text } of of.pieces(message.msg_id)) {
+    expect(texts.get(index) ?? text).toBe(text)
+    texts.set(index, text)
+  }
+  const last = Math.max(...texts.keys())
+  const unknown = last - texts.size
+  expect(unknown).toBeLessThanOrEqual(kills)
+  const parts = Array.from({ length: last }, (_, at) => texts.get(at + 1))
+  const pattern = parts.map((text) => text?.replace(/[.*+?^${}()|[\]\\]/g, '\\$&') ?? '[^]*')
+  expect(message.content).toMatch(new RegExp(`^${pattern.join('')}$`))
+  expect(message.content.startsWith(of.seen.get(message.msg_id) ?? '')).toBe(true)
+}
+
+it('kills of the service and of the assistant in mid-sentence lose and double nothing', {
+  timeout: timeoutMs,
+}, async () => {
+  lab = await Lab.start()
+  const random = new Random(Number(process.env.HERMOD_TEST_SEED ?? 20_260_101))
+  await lab.startAgent()
+  const counts = isFullRun ? [150, 40, 90, 120] : [40]
+  const asked = [...counts]
+  const agentKills = isFullRun ? 3 : 1
+  for (const count of counts) {
+    await lab.ask(`count to ${count}`)
+    for (let kill = 0; kill < agentKills; kill++) {
+      await lab.grown(random.integer(1, isFullRun ? 25 : 8))
+      await lab.killService()
+      await lab.grown(random.integer(1, isFullRun ? 25 : 8))
+      await lab.killAgent()
+      if (kill === 0) {
+        // While the assistant is away.
+        await lab.ask('count to 3')
+        asked.splice(asked.indexOf(count) + 1, 0, 3)
+      }
+      await lab.startAgent()
+    }
+    const answers = await lab.ended(asked.indexOf(count) + 2)
+    expect(answers.length).toBe(asked.indexOf(count) + 2)
+  }
+  const answers = await lab.ended(asked.length)
+  expect(answers.map(({ content, stream }) => [content, stream.state])).toEqual(
+    asked.map((count) => [upTo(count), 'done']),
+  )
+  for (const message of answers) expectPieces(lab, message, agentKills)
+})
+
+it('a reader stops an answer; in groups the assistant answers where it is mentioned', {
+  timeout: timeoutMs,
+}, async () => {
+  lab = await Lab.start()
+  await lab.startAgent()
+  const { reader, bot } = lab
+  const created = await reader.api.succeed('POST', '/group/create', {
+    body: { name: 'Crew', user_list: [bot.id] },
+  })
+  const groupId = created.data.group_id
+  const inGroup = { type: 2, targets: [groupId] }
+  await lab.ask('Good morning', inGroup)
+  const config = JSON.stringify({ mentionList: [bot.id] })
+  await lab.ask('Please count to 4', { ...inGroup, config })
+  await lab.ask('count to 500')
+  const { msg_id } = await lab.grown(3)
+  const place = { conversation_id: bot.id, type: 1, msg_id }
+  await reader.api.succeed('POST', '/message/stream/cancel', { body: place })
+  const [stopped] = await lab.ended(1)
+  expect(stopped.stream.state).toBe('cancelled')
+  expect(upTo(500).startsWith(stopped.content)).toBe(true)
+  await lab.ask('count to 5')
+  expect((await lab.ended(2)).map(({ content }) => content)).toEqual([stopped.content, upTo(5)])
+  expect((await lab.ended(1, groupId)).map(({ content }) => content)).toEqual([upTo(4)])
+})
+
+if (isFullRun)
+  it('an answer that was interrupted while the assistant was away stays as it is, and a new one follows', {
+    timeout: timeoutMs,
+  }, async () => {
+    lab = await Lab.start({ HERMOD_STREAM_SILENT_SECONDS: '2' })
+    await lab.startAgent()
+    await lab.ask('count to 30')
+    await lab.grown(3)
+    await lab.killAgent()
+    const [first] = await lab.ended(1)
+    expect(first.stream.state).toBe('interrupted')
+    await lab.startAgent()
+    const [before, answer] = await lab.ended(2)
+    expect(before).toEqual(first)
+    expect([answer.content, answer.stream.state]).toEqual([upTo(30), 'done'])
+    expectPieces(lab, before, 1)
+    expectPieces(lab, answer, 0)
+  })
