@@ -1,4 +1,5 @@
 /** The assistant of examples/agent with a real service: answers, stops, and kills of both in mid-sentence. */
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   Child,
@@ -14,7 +15,8 @@ import {
 import { afterEach, expect, it } from 'vitest'
 import { Random } from '../../../server/test/support/random.js'
 
-const program = join(import.meta.dirname, '../../../../examples/agent/agent.js')
+const root = join(import.meta.dirname, '../../../..')
+const program = join(root, 'examples/agent/agent.js')
 const pieceLog = join(import.meta.dirname, '../support/log-pieces.mjs')
 const timeoutMs = 240_000
 
@@ -220,6 +222,22 @@ it('a reader stops an answer; in groups the assistant answers where it is mentio
   await lab.ask('count to 5')
   expect((await lab.ended(2)).map(({ content }) => content)).toEqual([stopped.content, upTo(5)])
   expect((await lab.ended(1, groupId)).map(({ content }) => content)).toEqual([upTo(4)])
+})
+
+it('the lines of the guide write, read and stop a stream, and kill the assistant', {
+  timeout: timeoutMs,
+}, async () => {
+  const guide = readFileSync(join(root, 'docs/guides/streams.md'), 'utf8')
+  const blocks = [...guide.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, lines]) => lines)
+  await using server = await startServer({ appId: 'hermod' })
+  const script = blocks.join('').replace('http://127.0.0.1:8080', server.url)
+  const shell = new Child(['bash', '-c', script], { cwd: root })
+  const exit = await shell.exited
+  const output = shell.output()
+  expect([exit, output]).toEqual([{ code: 0, signal: null }, expect.not.stringContaining('rror')])
+  expect(output).toContain('"text":"The answer is **42**"')
+  expect(output).toContain('"content":"The answer is **42**."')
+  expect(output.trim().split('\n').at(-1)).toContain(`"content":"${upTo(60)}"`)
 })
 
 if (isFullRun)
