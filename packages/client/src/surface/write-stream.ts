@@ -111,7 +111,8 @@ export async function writeStream(
       }
       stop({ state: 'done' })
     } catch (error) {
-      stop({ state: 'failed' }, error)
+      // A source that was left fails by its signal.
+      if (!end) stop({ state: 'failed' }, error)
     }
   }
 

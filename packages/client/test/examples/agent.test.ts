@@ -219,6 +219,8 @@ it('a reader stops an answer; in groups the assistant answers where it is mentio
   const [stopped] = await lab.ended(1)
   expect(stopped.stream.state).toBe('cancelled')
   expect(upTo(500).startsWith(stopped.content)).toBe(true)
+  const hasLeft = () => lab?.agents[0]?.output().includes('is answered: cancelled') ?? false
+  await lab.until(hasLeft, 'the end of the source')
   await lab.ask('count to 5')
   expect((await lab.ended(2)).map(({ content }) => content)).toEqual([stopped.content, upTo(5)])
   expect((await lab.ended(1, groupId)).map(({ content }) => content)).toEqual([upTo(4)])
