@@ -2,15 +2,14 @@
  * The client as it was before replies, reactions, pinned messages and streams, against the server
  * of today: what it shows equals the answers over HTTP, new fields aside.
  */
-import { anyBackend, isFullRun, type Json } from '@hermod/testkit'
+import { anyBackend, isFullRun, type Session, waitFor } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
-import { FieldChanges } from '../../server/test/support/messaging/field-changes.js'
-import { textToGroups } from '../../server/test/support/groups/group-messaging.js'
-import { historyPage } from '../../server/test/support/messaging/messaging.js'
+import { expectSuccess, groupCall } from '../../server/test/support/groups/groups.js'
 import { Random } from '../../server/test/support/random.js'
 import type { Client, Conversation, ConversationRef, View } from '../src/api.js'
 import { createClient } from './fixtures/golden-client.js'
 import { AppPlayground, type AppSetup } from './support/app-playground.js'
+import { MessageWork } from './support/message-work.js'
 
 const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
 const workMs = isFullRun ? 10_000 : 1_000
@@ -45,71 +44,66 @@ const apps = {
   },
 }
 
+/** What must have happened at least once. */
+const kinds = [
+  ...['reply', 'edit', 'refused edit', 'reaction', 'pin', 'unpin', 'append'],
+  ...['stream', 'stream of a bot', 'stream/cancel'],
+  ...['stream done', 'stream failed', 'stream cancelled'],
+]
+const shortKinds = ['reply', 'edit', 'reaction', 'pin', 'stream done']
+/** Kinds that only clients that know them are sent. */
+const newKinds = /"event":"(message\.updated|changes\.skipped|message\.delta|message\.activity)"/g
+
 for (const backend of anyBackend()) {
   describe(`an earlier client on ${backend.name}`, () => {
     it('earlier client: shows what the server answers after random work and cuts', {
       timeout: 300_000,
     }, async () => {
       const random = new Random(seed)
-      const options = { backend, random, users: 3, groups: 2, apps }
+      const settings = { HERMOD_STREAM_SILENT_SECONDS: '1', HERMOD_STREAMS_PER_SENDER: '1000' }
+      const options = { backend, random, users: 3, groups: 2, apps, settings }
       await using playground = await AppPlayground.start(options)
-      await using changes = new FieldChanges(playground.place)
-      const owner = playground.people[0]?.id as number
-      let [altered, replies] = [0, 0]
-
-      /** Pins a message of a group, or unpins it. */
-      async function changeFields(): Promise<void> {
-        const group = random.pick(playground.groups)
-        const { messages } = await historyPage(playground.apiOf(owner), group)
-        const messageId = Number(messages.length > 0 && random.pick(messages).msg_id)
-        const pinned = random.chance(0.7) ? { by: owner, at: altered } : null
-        const change = { messageId, actorId: owner, set: { pinned } }
-        altered += await changes.group(playground.server.appId, group, change)
-      }
-
-      /** Replies to a message of a group. */
-      async function reply(): Promise<void> {
-        const group = random.pick(playground.groups)
-        const { messages } = await historyPage(playground.apiOf(owner), group)
-        if (messages.length === 0) return
-        const reply_to = Number(random.pick(messages).msg_id)
-        const body = textToGroups([group], `reply ${++replies}`, { reply_to })
-        await playground.apiOf(owner).call('POST', '/message/send', { body })
-      }
-
-      const written: { readonly group: number; readonly msg_id: number; next: number }[] = []
-      let ends = 0
-
-      /** Begins a stream in a group, or continues or ends one; who may not send is refused. */
-      async function writeStream(): Promise<void> {
-        const api = playground.apiOf(owner)
-        const stream = random.chance(0.6) && written.length > 0 && random.pick(written)
-        if (!stream) {
-          const group = random.pick(playground.groups)
-          const more = { type: 2, content_type: 0, stream: { kind: 'text' } }
-          const body = { targets: [group], content: 'begun', ...more }
-          const { code, envelope } = await api.call<Json>('POST', '/message/send', { body })
-          if (code === 200) written.push({ group, msg_id: envelope.msg_ids[0], next: 1 })
-          return
+      const { people, groups } = playground
+      const admin = (userId?: number) => playground.server.api.admin(userId ? { userId } : {})
+      const { data } = await admin().succeed('POST', '/token/issue', {
+        body: { issuer: 'app', subject: 'bot', create: { is_bot: true } },
+      })
+      const work = new MessageWork({
+        ...{ random, groups, admin },
+        people: people.map(({ id }) => ({ id, api: () => playground.apiOf(id) })),
+        bot: { id: data.user_id, api: () => playground.server.api.as(data.token) },
+      })
+      const [owner] = people as [Session]
+      const user_list = [data.user_id]
+      const join = groupCall(owner.api, '/group/admin/member_join', groups[0], { user_list })
+      await expectSuccess(await join)
+      const unknown = new Set<string>()
+      for (const { proxy } of playground.apps)
+        proxy.onText = (text) => {
+          for (const [, kind = ''] of text.matchAll(newKinds)) unknown.add(kind)
         }
-        const { group, msg_id, next: index } = stream
-        const piece = { conversation_id: group, type: 2, msg_id, index, text: `piece ${index} ` }
-        const body = { ...piece, ...(random.chance(0.3) && { end: { state: 'done' } }) }
-        const { code } = await api.call('POST', '/message/stream/append', { body })
-        if (code === 200) stream.next++
-        if (code !== 200 || 'end' in body) written.splice(written.indexOf(stream), 1)
-        if (code === 200 && 'end' in body) ends++
-      }
 
       await playground.run(workMs, async () => {
-        if (random.chance(0.3)) playground.cut()
-        else if (random.chance(0.4)) await writeStream()
-        else await (random.chance(0.2) ? reply() : changeFields())
+        if (random.chance(0.1)) playground.cut()
+        else if (random.chance(0.05))
+          await playground.addGroup({ history_visible: random.chance(0.5) })
+        else if (random.chance(0.05)) await Promise.all([playground.goOffline(), work.reactOften()])
+        else await work.step()
       })
-      expect(altered).toBeGreaterThan(0)
-      expect(ends).toBeGreaterThan(0)
+      const wanted = isFullRun ? kinds : shortKinds
+      const missing = () => wanted.filter((kind) => !work.done.has(kind))
+      for (let steps = 0; missing().length > 0 && steps < 1_000; steps++) await work.step()
+      expect(missing()).toEqual([])
+      const waiting = { what: 'the end of silent streams', timeoutMs: 20_000 }
+      const states = await waitFor(async () => {
+        const found = await work.streamStates()
+        return !found.has('open') && found
+      }, waiting)
+      if (isFullRun) expect([...states]).toContain('interrupted')
       expect(await playground.settle()).toEqual([])
       expect(await playground.lost()).toEqual([])
+      if (process.env.HERMOD_SHOW_FIGURES) console.log(Object.fromEntries(work.done), [...states])
+      expect([...unknown]).toEqual([])
     })
   })
 }

@@ -334,6 +334,9 @@ export class World {
   #afterReturn(): string[] {
     // Groups without events are requested while they are on screen.
     if (this.devices.some(({ store: { logs } }) => [...logs.values()].some(isMuted))) return []
+    // The replies that were shown may be hidden meanwhile: then no view shows them any more.
+    for (const device of this.devices)
+      device.execute({ type: 'quotes', caller: 'pages', replies: [] })
     const commits = () => this.server.database.rows.length
     // Acknowledgements of delivery are changes too, which other devices read at their next return.
     for (let round = 0, before = -1; round < maxRounds && commits() > before; round++) {

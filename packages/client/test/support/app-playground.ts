@@ -9,7 +9,7 @@ import {
   startServer,
   waitFor,
 } from '@hermod/testkit'
-import { aGroup } from '../../../server/test/support/groups/groups.js'
+import { aGroup, groupCall } from '../../../server/test/support/groups/groups.js'
 import { runHermod } from '../../../server/test/support/hermod-command.js'
 import type { Random } from '../../../server/test/support/random.js'
 import type { DataPlace } from '../../../server/test/support/database/sql.js'
@@ -32,6 +32,7 @@ export interface AppPlaygroundOptions {
   readonly random: Random
   readonly users: number
   readonly groups: number
+  readonly settings?: Readonly<Record<string, string>>
   /** Ways to make a client: each user has an app of each. */
   readonly apps: Readonly<Record<string, (setup: AppSetup) => Client>>
 }
@@ -64,7 +65,8 @@ export class AppPlayground implements AsyncDisposable {
   static async start(options: AppPlaygroundOptions): Promise<AppPlayground> {
     const database = await options.backend.createDatabase()
     const { url: databaseUrl } = database
-    const server = await startServer(databaseUrl === undefined ? {} : { databaseUrl })
+    const { settings: env = {} } = options
+    const server = await startServer({ env, ...(databaseUrl !== undefined && { databaseUrl }) })
     const playground = new AppPlayground(server, database, options)
     await playground.#fill()
     return playground
@@ -79,6 +81,18 @@ export class AppPlayground implements AsyncDisposable {
   apiOf(userId: number): Api {
     const { token } = this.people.find(({ id }) => id === userId) as Session
     return this.server.api.as(token)
+  }
+
+  /** Makes a group of the first of the people and some others. */
+  async addGroup(more: object = {}): Promise<void> {
+    const [owner, ...others] = this.people as [Session, ...Session[]]
+    const isMember = () => this.options.random.chance(0.6)
+    const api = this.apiOf(owner.id)
+    const group = await aGroup({ api }, { more })
+    // One who blocks the owner does not become a member.
+    const user_list = [this.#observer as Session, ...others.filter(isMember)].map(({ id }) => id)
+    await groupCall(api, '/group/admin/member_join', group, { user_list })
+    this.groups.push(group)
   }
 
   /** Works at random for some time, over HTTP and with the apps, and lets `fault` happen. */
@@ -221,15 +235,10 @@ export class AppPlayground implements AsyncDisposable {
   }
 
   async #fill(): Promise<void> {
-    const { users, groups, random, apps } = this.options
-    const observer = await this.server.api.newSession()
-    this.#observer = observer
+    const { users, groups, apps } = this.options
+    this.#observer = await this.server.api.newSession()
     for (let index = 0; index < users; index++) this.people.push(await this.server.api.newSession())
-    const [owner, ...others] = this.people as [Session, ...Session[]]
-    for (let index = 0; index < groups; index++) {
-      const members = [observer, ...others.filter(() => random.chance(0.6))]
-      this.groups.push(await aGroup(owner, { members }))
-    }
+    for (let index = 0; index < groups; index++) await this.addGroup()
     this.work.people.push(...this.people.map(({ id }) => ({ id, api: () => this.apiOf(id) })))
     for (const person of this.people)
       for (const [name, create] of Object.entries(apps)) {

@@ -11,6 +11,8 @@ interface Pair {
 export class CutProxy implements AsyncDisposable {
   /** True: connections are refused. */
   isAway = false
+  /** Hears what is sent to the client. */
+  onText: (text: string) => void = () => {}
   readonly #pairs = new Set<Pair>()
 
   private constructor(
@@ -67,6 +69,7 @@ export class CutProxy implements AsyncDisposable {
     server.connect(this.target(), '127.0.0.1', () => client.resume())
     client.on('data', (chunk) => server.write(chunk))
     server.on('data', (chunk) => {
+      this.onText(String(chunk))
       client.write(chunk.length > pair.left ? chunk.subarray(0, pair.left) : chunk)
       if (chunk.length >= pair.left) this.#end(pair)
       else pair.left -= chunk.length

@@ -8,7 +8,7 @@ import { differences, logKeyOf } from '../comparison.js'
 import { watched } from '../device.js'
 import { ModelServer } from '../model/model-server.js'
 import { direct, group, keyOf, type LogName } from '../model/state.js'
-import { edit, pin, read, recall, store, type Write } from '../model/writes.js'
+import { edit, pin, react, read, recall, store, type Write } from '../model/writes.js'
 import type { Step } from '../steps.js'
 import { Page } from './page.js'
 import { VirtualBrowser } from './virtual-browser.js'
@@ -19,6 +19,8 @@ export const tabWeights = {
   send: 20,
   post: 16,
   edit: 3,
+  react: 3,
+  wish: 5,
   recall: 2,
   read: 4,
   history: 3,
@@ -63,6 +65,8 @@ export class TabsWorld {
   isOffline = false
   pages: Page[] = []
   readonly sent: Sent[] = []
+  /** Reactions and pins that the client has taken over. */
+  readonly #wishes = new Set<string>()
   #words = 0
   #opened = 0
   #transactions = 0
@@ -134,6 +138,19 @@ export class TabsWorld {
     })
   }
 
+  wish(page: Page, log: LogName, { key, isOn }: { key?: string; isOn: boolean }): void {
+    const messages = this.browser.store.messages.get(logKeyOf(log))
+    const { msgId } = [...(messages?.values() ?? [])].at(-1) ?? {}
+    if (msgId === undefined) return
+    const take = () => {
+      this.#wishes.add(`${msgId} ${key ?? 'pin'}`)
+    }
+    const wish = { log: logKeyOf(log), msgId, isOn, ...(key !== undefined && { reaction: key }) }
+    page.loop.run(() => {
+      page.execute({ type: 'wish', wish }).then(take, () => {})
+    })
+  }
+
   name(index: number): LogName {
     return index % 2 === 0 ? group(team) : direct(me, peer)
   }
@@ -157,7 +174,13 @@ export class TabsWorld {
       ...this.#wrong,
       ...this.server.wrong,
       ...this.#wrongSends(),
+      ...this.#lostWishes(),
     ]
+  }
+
+  #lostWishes(): string[] {
+    const called = new Set(this.server.wished.map(({ name }) => name))
+    return [...this.#wishes].filter((name) => !called.has(name)).map((name) => `${name} is lost`)
   }
 
   #wrongSends(): string[] {
@@ -195,6 +218,17 @@ const actions: Readonly<Record<keyof typeof tabWeights, Action>> = {
     const { database, now } = world.server
     const seq = (database.logs.get(keyOf(world.name(b)))?.messages.length ?? 0) - (a % 4)
     if (seq > 0) world.commit(recall(database, world.name(b), { seq, now, actorId: peer }))
+  },
+  react: (world, a, b, c) => {
+    const { database, now } = world.server
+    const seq = (database.logs.get(keyOf(world.name(b)))?.messages.length ?? 0) - (a % 4)
+    const wanted = [peer, me].map((userId) => ({ userId, key: 'heart', isOn: c % 3 !== 0 }))
+    world.commit(react(database, world.name(b), { seq, wanted: wanted.slice(0, 1 + (c % 2)), now }))
+  },
+  wish: (world, a, b, c) => {
+    const page = world.page(a)
+    const wanted = { isOn: c % 3 !== 0, ...(c < 8 && { key: c < 4 ? 'heart' : 'eyes' }) }
+    if (page) world.wish(page, world.name(b), wanted)
   },
   read: (world, a, b) => {
     const messages = world.browser.store.messages.get(logKeyOf(world.name(b)))
