@@ -15,8 +15,8 @@ const packageFolder = join(import.meta.dirname, '..')
 const packages = join(packageFolder, '..')
 const root = join(packages, '..')
 
-/** The most bytes of an entry, minified and gzipped. */
-const limits = { index: 57_000, 'core/core': 27_500, 'react/index': 1_500, node: 55_000 }
+/** The most bytes of an entry, minified and gzipped: its size and 2 %. */
+const limits = { index: 57_700, 'core/core': 27_500, 'react/index': 620, node: 55_500 }
 
 /** Bundles an entry with all that it imports, but for what an app has already. */
 async function bundle(entry: keyof typeof limits): Promise<OutputChunk> {

@@ -159,6 +159,8 @@ export function foldChange(fold: Fold, change: FoldedChange, reader: FoldReader)
       fold.recalled.push(change.msgId)
       remove(fold, change.seq)
       if (change.senderId !== reader.me) uncount(fold, change.seq)
+      // It may have been recalled before its event came.
+      else if (!change.isSystem) noteOwn(fold, change.msgId)
       break
     case 'skipped': {
       const { seq, senderId, isSystem } = change
@@ -304,8 +306,7 @@ function store(fold: Fold, message: MessageRecord, { me, answeredMsgId }: FoldRe
       if (fold.record.unread > 0) needHead(fold)
       return
     }
-    if (fold.record.kind === 'direct')
-      set(fold, { ownMsgId: Math.max(msgId, fold.record.ownMsgId ?? 0) })
+    noteOwn(fold, msgId)
     confirmUpTo(fold, msgId)
     moveReadPositions(fold, message, me)
     return
@@ -318,6 +319,12 @@ function store(fold: Fold, message: MessageRecord, { me, answeredMsgId }: FoldRe
     draft.unread++
     draft.counted = addRange(draft.counted ?? [], seq, seq)
   }
+}
+
+/** An own message of a direct conversation reads the other log of the peer too. */
+function noteOwn(fold: Fold, msgId: number): void {
+  const { kind, ownMsgId = 0 } = fold.record
+  if (kind === 'direct' && msgId > ownMsgId) set(fold, { ownMsgId: msgId })
 }
 
 /** The sender of a message has read those before it, unless it is a notification. */

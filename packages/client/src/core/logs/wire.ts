@@ -32,6 +32,7 @@ export type FoldedChange = { readonly change: number } & (
       readonly seq: number
       readonly msgId: number
       readonly senderId: number
+      readonly isSystem?: boolean
     }
   | {
       readonly kind: 'updated'
@@ -261,7 +262,8 @@ export function changeOf(
   }
   if (kind === 'recalled') {
     const [msgId, senderId] = [members.msg_id, members.sender_id].map(countOf)
-    if (seq && msgId) return { change, kind, seq, msgId, senderId: senderId ?? 0 }
+    const isSystem = members.is_system === true
+    if (seq && msgId) return { change, kind, seq, msgId, senderId: senderId ?? 0, isSystem }
   }
   if (kind === 'updated' && seq && typeof members.set === 'object')
     return { change, kind, seq, set: membersOf(members.set), reacted: reactedOf(members.reacted) }

@@ -475,6 +475,15 @@ describe('broadcasts and the direct conversation of a peer', () => {
     expect(bench.record('b9')?.unread).toBe(1)
   })
 
+  it('are read by an own message that is recalled before its event comes', () => {
+    const bench = SyncBench.current()
+    bench.event('message.stored', message(1, { conversation: stream, msg_id: 105 }), 1)
+    const gone = { conversation: log, seq: 3, sender_id: me, is_system: false }
+    bench.event('change.skipped', gone, 3)
+    bench.event('message.recalled', { ...gone, msg_id: 111 }, 4)
+    expect(bench.record('b9')).toMatchObject({ unread: 0, readSeq: 1 })
+  })
+
   it('are read by an own message of before a restart', () => {
     const bench = SyncBench.current()
     const broadcast = (seq: number, msgId: number) =>
