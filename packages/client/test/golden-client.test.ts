@@ -84,10 +84,10 @@ for (const backend of anyBackend()) {
         }
 
       await playground.run(workMs, async () => {
-        if (random.chance(0.1)) playground.cut()
-        else if (random.chance(0.05))
-          await playground.addGroup({ history_visible: random.chance(0.5) })
-        else if (random.chance(0.05)) await Promise.all([playground.goOffline(), work.reactOften()])
+        const choice = random.next()
+        if (choice < 0.1) playground.cut()
+        else if (choice < 0.15) await playground.addGroup({ history_visible: random.chance(0.5) })
+        else if (choice < 0.2) await Promise.all([playground.goOffline(), work.reactOften()])
         else await work.step()
       })
       const wanted = isFullRun ? kinds : shortKinds

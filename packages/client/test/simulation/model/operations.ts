@@ -136,7 +136,7 @@ export const operations: Readonly<Record<string, Operation | undefined>> = {
         const member = members.get(user_id)
         if (!member) return []
         const { joinedAt: join_time } = member
-        return { display_name: '', expired_time: 0, join_time, user_id, role: 0 }
+        return { display_name: '', expired_time: 0, join_time, user_id, is_bot: false, role: 0 }
       }),
     }
   },
