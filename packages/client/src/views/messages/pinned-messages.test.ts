@@ -85,6 +85,27 @@ it('pinned: one that the store lacks is read from the server after a random time
   expect([shown(), calls()]).toEqual([[9], 2])
 })
 
+it('pinned: pins and unpins of messages that are not loaded come by their events', async () => {
+  const { session, server, timers, pinned, shown } = aClient()
+  const conversation = { low_id: 7, high_id: 7, is_group: true }
+  const updated = (value: unknown) =>
+    session.event({
+      kind: 'message.updated',
+      data: { conversation, seq: 9, set: { pinned: value } },
+    })
+  pinned.subscribe(() => {})
+  await settled()
+  server.pinned = [9]
+  session.stored.delete('g7 9')
+  updated({ by: 9, at: 9 })
+  await settled()
+  timers[0]?.()
+  await settled()
+  expect(shown()).toEqual([9])
+  updated(null)
+  expect(shown()).toEqual([])
+})
+
 it('pinned: a batch that comes while they are read is newer than the answer', async () => {
   const { session, server, pinned, shown } = aClient()
   server.pinned = [4]

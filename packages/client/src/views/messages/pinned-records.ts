@@ -1,6 +1,8 @@
+import type { CoreEvent } from '../../core/effects.js'
 import { spreadMs } from '../../core/outcomes.js'
 import { ClientError } from '../../errors.js'
 import type { Batch } from '../../model/batch.js'
+import { logKeyOf } from '../../model/log-key.js'
 import { altered } from '../../model/message-fields.js'
 import type { LogKey, MessageRecord } from '../../model/records.js'
 import type { Clock } from '../../ports/clock.js'
@@ -9,6 +11,12 @@ import type { Hub } from '../hub.js'
 
 /** Time after a failed read. */
 const retryMs = 10_000
+
+interface UpdatedMessage {
+  readonly conversation: unknown
+  readonly seq: number
+  readonly set: { readonly pinned?: unknown }
+}
 
 /** Functions of the view that the records need. */
 export interface PinnedRecordsOptions {
@@ -57,10 +65,12 @@ export class PinnedRecords {
     this.#isStale = true
     this.#isOnline = false
     const unwatch = this.#hub.watch((change) => this.#follow(change))
+    const unlisten = this.#hub.session.onEvent((event) => this.#hear(event))
     // After the first value of the view.
     queueMicrotask(() => this.#connectionChanged())
     return () => {
       this.#isWatched = false
+      unlisten()
       this.#endWait()
       unwatch()
     }
@@ -73,6 +83,19 @@ export class PinnedRecords {
       this.#apply(change.batch)
     }
     this.#connectionChanged()
+  }
+
+  /** Batches leave out changes of messages that the store lacks. */
+  #hear({ kind, data }: CoreEvent): void {
+    if (kind !== 'message.updated') return
+    const { conversation, seq, set } = data as UpdatedMessage
+    if (set.pinned === undefined || logKeyOf(conversation) !== this.#options.key()) return
+    if (set.pinned === null) this.#drop(seq)
+    else if (!this.#rows?.has(seq)) this.#missing.add(seq)
+    // An answer on its way may be older.
+    if (this.#journal) this.#isStale = true
+    void this.#load()
+    this.#options.changed()
   }
 
   #connectionChanged(): void {
@@ -117,7 +140,8 @@ export class PinnedRecords {
       const query = { log, fromSeq: seq, toSeq: seq, limit: 1 }
       const [record] = await this.#hub.session.messages(query)
       if (record?.fields?.pinned) this.#put(record)
-      else this.#readLater(spreadMs(this.#options.clock, this.#options.memberCount()))
+      // One that is stored without its pin gets it by the next batch.
+      else if (!record) this.#readLater(spreadMs(this.#options.clock, this.#options.memberCount()))
     }
   }
 
