@@ -82,8 +82,11 @@ describe.runIf(executablePath !== null)('the page of the demo', () => {
   if (isFullRun)
     it('plays the scene of both users and saves screenshots', async () => {
       for (const { isSlow, play } of steps) if (!isSlow) await play(stage)
-      const names = ['back', 'dark', 'mobile-conversation', 'mobile-list', 'offline', 'two-users']
-      expect(readdirSync(shots.path).sort()).toEqual(names.map((name) => `demo-${name}.png`))
+      const names = ['assistant', 'back', 'dark', 'offline', 'two-users']
+      const narrow = ['mobile-conversation', 'mobile-list']
+      expect(readdirSync(shots.path).sort()).toEqual(
+        [...names, ...narrow].map((name) => `demo-${name}.png`).sort(),
+      )
       for (const name of readdirSync(shots.path))
         expect(statSync(join(shots.path, name)).size).toBeGreaterThan(5_000)
     })

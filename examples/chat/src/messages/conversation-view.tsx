@@ -9,7 +9,6 @@ import { TypingLine } from './typing-line.js'
 import { useActivity } from './use-activity.js'
 import { useFirstUnread } from './use-first-unread.js'
 import { useJump } from './use-jump.js'
-import { usePinned } from './use-pinned.js'
 
 interface ConversationViewProps {
   readonly conversation: ConversationRef
@@ -25,7 +24,6 @@ export function ConversationView({ conversation: { id, kind }, onClose }: Conver
   const [composition, setComposition] = useState<Composition>({ kind: 'new' })
   const firstUnread = useFirstUnread(list)
   const { marked, jumpTo, toNewest } = useJump(conversation, list, scroller)
-  const pinned = usePinned(conversation, list.messages)
   const activity = useActivity(conversation)
   // Its answer ends the activity.
   const isAnswered = list.messages.at(-1)?.senderId === activity?.userId
@@ -43,7 +41,7 @@ export function ConversationView({ conversation: { id, kind }, onClose }: Conver
       onKeyDown={onKeyDown}
     >
       <ConversationHeader summary={summary} onClose={onClose} />
-      <PinnedBar pinned={pinned} onJump={jumpTo} />
+      <PinnedBar conversation={conversation} onJump={jumpTo} />
       <MessageList
         {...{ conversation, list, firstUnread, marked, scroller, toNewest }}
         unread={summary.unread}

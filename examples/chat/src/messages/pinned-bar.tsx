@@ -1,25 +1,28 @@
+import type { Conversation } from '@hermod/client'
+import { usePinnedMessages } from '@hermod/client/react'
 import { useState } from 'react'
+import { previewText } from '../message/preview-text.js'
 import { Icon } from '../ui/icon.js'
-import type { PinnedLine } from './use-pinned.js'
 
 interface PinnedBarProps {
-  readonly pinned: readonly PinnedLine[]
+  readonly conversation: Conversation
   /** Goes to a message. */
   onJump(messageId: number): void
 }
 
 /** The message that was pinned last, or all of them; a click goes there. */
-export function PinnedBar({ pinned, onJump }: PinnedBarProps) {
+export function PinnedBar({ conversation, onJump }: PinnedBarProps) {
+  const pinned = usePinnedMessages(conversation) ?? []
   const [isOpen, setOpen] = useState(false)
   if (pinned.length === 0) return null
   return (
     <section className="pinned-bar" aria-label="Pinned messages">
       <ul>
-        {pinned.slice(0, isOpen ? undefined : 1).map(({ id, text }) => (
-          <li key={id}>
-            <button type="button" title="Go to this message" onClick={() => onJump(id)}>
+        {pinned.slice(0, isOpen ? undefined : 1).map((message) => (
+          <li key={message.key}>
+            <button type="button" title="Go to this message" onClick={() => onJump(message.id)}>
               <Icon name="pin" />
-              <span>{text}</span>
+              <span>{previewText(message)}</span>
             </button>
           </li>
         ))}

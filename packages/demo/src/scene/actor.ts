@@ -62,11 +62,19 @@ export class DemoActor {
     await this.side.locator(`[data-message][data-status="${status}"]`, { hasText: text }).waitFor()
   }
 
-  /** Clicks an action of a message. */
+  /** Clicks an action of a message, not of a reply that quotes it. */
   async act(text: string, action: string): Promise<void> {
-    const message = this.message(text)
+    const message = this.message(text).first()
     await message.hover()
     await message.getByRole('button', { name: action }).click()
+  }
+
+  /** Changes an own text. */
+  async edit(text: string, changed: string): Promise<void> {
+    await this.act(text, 'Edit')
+    const field = this.side.getByRole('textbox', { name: 'Changed message' })
+    await field.fill(changed)
+    await field.press('Enter')
   }
 
   async press(button: string): Promise<void> {

@@ -64,13 +64,24 @@ export const steps: readonly SceneStep[] = [
   {
     text: 'Ada changes a message, Ben recalls one.',
     async play({ ada, ben }) {
-      await ada.act('I have the tickets.', 'Edit')
-      const field = ada.side.getByRole('textbox', { name: 'Changed message' })
-      await field.fill('I have the tickets, for the window.')
-      await field.press('Enter')
+      await ada.edit('I have the tickets.', 'I have the tickets, for the window.')
       await ben.sees('I have the tickets, for the window.')
       await ben.act('You are the best.', 'Recall')
       await ada.message('You are the best.').waitFor({ state: 'detached' })
+    },
+  },
+  {
+    text: 'Ben replies, and Ada reacts: both see the quote and the reaction.',
+    async play({ ada, ben }) {
+      await ben.act('for the window', 'Reply')
+      await ben.send('You are the best. I bring the cups.')
+      await ada.act('I bring the cups', 'React')
+      await ada.press('React with 🎉')
+      for (const actor of [ada, ben]) {
+        const reply = actor.message('I bring the cups')
+        await reply.getByRole('button', { name: /for the window/ }).waitFor()
+        await reply.getByRole('button', { name: /🎉 1/ }).waitFor()
+      }
     },
   },
   {
@@ -81,6 +92,19 @@ export const steps: readonly SceneStep[] = [
       await ben.sees(/Ada is typing/)
       await stage.shoot('two-users')
       await ada.clear()
+    },
+  },
+  {
+    text: 'Ada asks the assistant: it thinks, then writes, until she stops it.',
+    async play(stage) {
+      const { ada } = stage
+      await ada.open('Assistant')
+      await ada.send('What should we pack?')
+      await ada.sees(/Assistant is thinking/)
+      await ada.side.locator('[data-stream="open"]', { hasText: 'warm layer' }).waitFor()
+      await stage.shoot('assistant')
+      await ada.press('Stop')
+      await ada.side.locator('[data-stream="cancelled"]', { hasText: 'stopped' }).waitFor()
     },
   },
   {
