@@ -1,6 +1,7 @@
 /** Edits, recalls, reactions and pins that apps have handed to devices, and what must have become of them. */
 import type { Device } from './device.js'
 import type { ModelServer } from './model/model-server.js'
+import { hiddenFrom } from './model/state.js'
 
 export interface Wish {
   readonly device: Device
@@ -21,22 +22,25 @@ export function lostWishes(wishes: readonly Wish[], server: ModelServer): string
   const texts = new Set(
     logs.flatMap(({ originals, edits }) => [...originals, ...edits.map(({ content }) => content)]),
   )
-  /** Messages that are not recalled, and their IDs by transaction ID. */
-  const present = new Set<number>()
+  /** Logs of messages that are not recalled, and their IDs by transaction ID. */
+  const present = new Map<number, (typeof logs)[number]>()
   const ids = new Map<number, number>()
-  for (const { messages, transactions } of logs)
-    for (const message of messages) {
+  for (const log of logs)
+    for (const message of log.messages) {
       if (!message) continue
-      present.add(message.msg_id)
-      ids.set(transactions[message.seq - 1] as number, message.msg_id)
+      present.set(message.msg_id, log)
+      ids.set(log.transactions[message.seq - 1] as number, message.msg_id)
     }
   const last = new Map<string, Wish>()
   for (const wish of wishes) last.set(`${wish.device.name} ${wish.of ?? `m${wish.msgId}`}`, wish)
   return [...last.values()].flatMap((wish) => {
     const { device, kind, text, transactionId, of = 0, isTouched } = wish
     const msgId = (of > 0 && ids.get(of)) || wish.msgId
+    const log = present.get(msgId)
     // A failed command: the app was told that the message is not there.
-    if (isTouched || !present.has(msgId) || device.hasFailed(transactionId)) return []
+    if (isTouched || !log || device.hasFailed(transactionId)) return []
+    // The user has deleted the conversation since.
+    if (msgId <= hiddenFrom(database, log, device.userId)) return []
     const { unsent } = device.store
     const isKept = unsent.has(transactionId) || unsent.get(of)?.content === text
     const isDone =
@@ -54,7 +58,9 @@ export function lostWishes(wishes: readonly Wish[], server: ModelServer): string
 export function wrongEdits(wishes: readonly Wish[], server: ModelServer): string[] {
   const { unconditional, conflicts, database } = server
   const edits = [...database.logs.values()].flatMap((log) => log.edits)
-  const devices = new Map(wishes.map(({ text, device }) => [text, device]))
+  // A device does not know an edit that its user has dropped, though it may have run.
+  const known = wishes.filter(({ isTouched }) => !isTouched)
+  const devices = new Map(known.map(({ text, device }) => [text, device]))
   return wishes.flatMap(({ device, transactionId, text, isTouched }) => {
     if (isTouched) return []
     if (unconditional.has(transactionId))
