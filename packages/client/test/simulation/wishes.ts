@@ -58,8 +58,9 @@ export function lostWishes(wishes: readonly Wish[], server: ModelServer): string
 export function wrongEdits(wishes: readonly Wish[], server: ModelServer): string[] {
   const { unconditional, conflicts, database } = server
   const edits = [...database.logs.values()].flatMap((log) => log.edits)
-  // A device does not know an edit that its user has dropped, though it may have run.
-  const known = wishes.filter(({ isTouched }) => !isTouched)
+  // A device does not know an edit that has run, when its user has dropped it, or the server has
+  // refused to repeat it since.
+  const known = wishes.filter((wish) => !wish.isTouched && !conflicts.has(wish.transactionId))
   const devices = new Map(known.map(({ text, device }) => [text, device]))
   return wishes.flatMap(({ device, transactionId, text, isTouched }) => {
     if (isTouched) return []

@@ -80,6 +80,7 @@ export class Gaps {
     else if (this.#host.isSyncDue) this.#wait(key, waitMs)
     else {
       const after = record.change
+      const asked = target.change
       const data = { log: wireLog(key), after_change: after, limit: pageLength }
       callUntilAnswered(this.#context, 'message.changes', data, (answer) => {
         // Everything was dropped.
@@ -98,7 +99,9 @@ export class Gaps {
         const change = this.#logs.get(key)?.change ?? 0
         // Later changes may have altered the originals.
         if (change === page.next) this.#logs.quotes.take(key, page.quotes)
-        if (change >= page.change || page.from === undefined) this.#settle(key)
+        // An event since the call: the answer may be from before it.
+        if (change < target.change && target.change > asked) this.#wait(key, waitMs)
+        else if (change >= page.change || page.from === undefined) this.#settle(key)
         else if (change <= after) this.#waitAgain(key, target)
         else {
           target.failures = 0

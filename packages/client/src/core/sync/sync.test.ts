@@ -347,6 +347,21 @@ describe('gaps', () => {
     expect(bench.calls).toEqual([])
   })
 
+  it('that an event shows while they are asked for are asked for again', () => {
+    const bench = SyncBench.current()
+    bench.frame(stored(4, 4))
+    bench.advance(600)
+    const call = bench.take('message.changes')
+    bench.frame(stored(5, 5))
+    const before = { log, from: 2, changes: [stored(3, 3), stored(4, 4)], next: 4, change: 4 }
+    bench.answer(call, before)
+    bench.advance(300)
+    const next = bench.take('message.changes')
+    expect(next.data).toEqual({ log, after_change: 4, limit: 100 })
+    bench.answer(next, { log, from: 4, changes: [stored(5, 5)], next: 5, change: 5 })
+    expect(bench.texts).toEqual([1, 2, 3, 4, 5].map((seq) => `text ${seq}`))
+  })
+
   it('that answers do not fill are asked for again after a random time that grows', () => {
     let random = 0
     const bench = SyncBench.current({ random: () => random })
