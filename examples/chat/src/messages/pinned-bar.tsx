@@ -16,8 +16,8 @@ export function PinnedBar({ conversation, onJump }: PinnedBarProps) {
   const [isOpen, setOpen] = useState(false)
   if (pinned.length === 0) return null
   return (
-    <section className="pinned-bar" aria-label="Pinned messages">
-      <ul>
+    <div className="pinned-bar">
+      <ul aria-label="Pinned messages">
         {pinned.slice(0, isOpen ? undefined : 1).map((message) => (
           <li key={message.key}>
             <button type="button" title="Go to this message" onClick={() => onJump(message.id)}>
@@ -37,6 +37,6 @@ export function PinnedBar({ conversation, onJump }: PinnedBarProps) {
           {isOpen ? 'Show one' : `Show all ${pinned.length}`}
         </button>
       )}
-    </section>
+    </div>
   )
 }
