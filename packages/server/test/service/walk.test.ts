@@ -110,7 +110,8 @@ describe.each(testBackends())('callers on $name', (backend) => {
 
   beforeAll(async () => {
     // Webhooks may go to this machine, where nothing listens.
-    const settings = { HERMOD_OUTBOUND_ALLOW: '127.0.0.1' }
+    // Each refused append leaves a message open.
+    const settings = { HERMOD_OUTBOUND_ALLOW: '127.0.0.1', HERMOD_STREAMS_PER_SENDER: '1000' }
     watched = isOverHttp
       ? await WatchedServer.start(backend, { env: settings })
       : await InProcessServer.start(backend, settings)
@@ -334,11 +335,13 @@ describe.each(testBackends())('callers on $name', (backend) => {
     async ({ operation, name }) => {
       const fixture = fixtureOf.get(operation.id) as Fixture
       const { appId } = context.subject
+      // Making them may store something.
+      const own = await fixture.params(context)
       const before = await everything()
       for (const method of operation.methods) {
         for (const id of [context.subject.id, identities.foreigner.id, 0]) {
           cases++
-          const params = { ...(await fixture.params(context)), [name]: id }
+          const params = { ...own, [name]: id }
           const answer = await world.call(
             operation,
             { token: identities.other.token, appId },

@@ -148,6 +148,7 @@ export const messageFixtures: readonly Fixture[] = [
   fixture(api.appendStream, async (context) => ({
     ...(await stream(context)),
     ...{ type: 1, from_user_id: context.subject.id, index: 1, text: 'piece' },
+    end: { state: 'done' },
   })),
   fixture(api.cancelStream, stream),
   fixture(api.sendActivity, (context) => ({
