@@ -13,7 +13,7 @@ export interface ReactionResult {
   readonly latency: Latencies
   /** Events that a device has received, on average. */
   readonly events: number
-  /** The highest rate of five of them in a row, at the first device. */
+  /** The highest rate of ten of them in a row, at the first device. */
   readonly eventsPerSecond: number
   /** Each reaction is counted once by the message, and by the last event. */
   readonly isExact: boolean
@@ -26,8 +26,8 @@ interface Sum {
 
 const keys = 5
 const lastEventMs = 500
-/** Events of which the rate is measured. */
-const rated = 5
+/** Times between two events, over which the rate is measured: one that is late changes it little. */
+const rated = 9
 
 /** Reactions of devices, and the events that they receive. */
 export class ReactionLoad {
@@ -86,7 +86,7 @@ function callOf(device: Device | undefined) {
 
 const keyOf = (index: number) => `key ${index % keys}`
 
-/** Returns the rate of the five events in a row that took the least time; NaN for fewer. */
+/** Returns the rate of the ten events in a row that took the least time; NaN for fewer. */
 function highestRate(times: readonly number[]): number {
   const spans = times.slice(rated).map((time, index) => time - (times[index] as number))
   return spans.length === 0 ? Number.NaN : (rated * 1_000) / Math.min(...spans)
