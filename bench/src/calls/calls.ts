@@ -160,6 +160,8 @@ class Owner {
     await running.show('hide')
     await this.#beginStream()
     await this.#append()
+    // All clients have read and dropped the text.
+    await sleep(quietMs)
     await running.show('show')
   }
 
