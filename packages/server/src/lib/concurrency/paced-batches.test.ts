@@ -58,6 +58,25 @@ describe('paced batches', () => {
     ])
   })
 
+  it('the pace begins when a batch has ended, so that a slow one brings the next no closer', async () => {
+    const ends: number[] = []
+    const queue = new PacedBatches<number>({
+      ...{ maxBatchSize: 1, fullPaceMs: 200, maxWaiting: 10 },
+      run: async ([item = 0]) => {
+        await new Promise((resolve) => setTimeout(resolve, item))
+        ends.push(performance.now())
+        return { outcomes: [null], paceMs: 200 }
+      },
+      full: () => new Error('full'),
+      dropped: () => new Error('dropped'),
+    })
+    const begun = performance.now()
+    const done = [150, 10].map((item) => queue.add('a', item, neverGone))
+    await vi.advanceTimersByTimeAsync(1_000)
+    await Promise.all(done)
+    expect(ends.map((end) => end - begun)).toEqual([150, 360])
+  })
+
   it('keys do not wait for one another', async () => {
     const { queue, times } = recorded()
     await Promise.all([queue.add('a', 1, neverGone), queue.add('b', 2, neverGone)])

@@ -1,12 +1,12 @@
 interface PacedBatchesOptions<Item> {
   readonly maxBatchSize: number
-  /** The longest time from the begin of a batch to the begin of the next one while that one is full. */
+  /** The longest time from the end of a batch to the begin of the next one while that one is full. */
   readonly fullPaceMs: number
   /** Bounds the items that wait, of all keys together. */
   readonly maxWaiting: number
   /**
    * Does the work of items of one key.
-   * @returns the error of each item, or null, and the time from the begin of this batch to the begin
+   * @returns the error of each item, or null, and the time from the end of this batch to the begin
    * of the next one of the key
    */
   run(items: readonly Item[]): Promise<{
@@ -30,8 +30,8 @@ interface Waiting<Item> {
 /** The items of a key that was begun and whose pace is not over. */
 interface Queue<Item> {
   readonly waiting: Set<Waiting<Item>>
-  /** When the last batch began, and the pace after it; undefined: it runs. */
-  pace?: { readonly startedAt: number; readonly ms: number } | undefined
+  /** When the last batch ended, and the pace after it; undefined: it runs. */
+  pace?: { readonly endedAt: number; readonly ms: number } | undefined
   timer?: NodeJS.Timeout
 }
 
@@ -88,17 +88,16 @@ export class PacedBatches<Item> {
 
   /** Does a batch, and the next one when the pace is over. */
   async #run(key: string, queue: Queue<Item>): Promise<void> {
-    const startedAt = performance.now()
     queue.pace = undefined
     const ms = await this.#settle(this.#take(queue.waiting))
-    queue.pace = { startedAt, ms }
+    queue.pace = { endedAt: performance.now(), ms }
     this.#schedule(key, queue)
   }
 
   /** Sets the time of the next batch, unless one runs. */
   #schedule(key: string, queue: Queue<Item>): void {
     if (!queue.pace) return
-    const { startedAt, ms } = queue.pace
+    const { endedAt, ms } = queue.pace
     const { maxBatchSize, fullPaceMs } = this.options
     const paceMs = queue.waiting.size >= maxBatchSize ? Math.min(ms, fullPaceMs) : ms
     const next = () => {
@@ -106,7 +105,7 @@ export class PacedBatches<Item> {
       else void this.#run(key, queue)
     }
     clearTimeout(queue.timer)
-    queue.timer = setTimeout(next, Math.max(0, startedAt + paceMs - performance.now())).unref()
+    queue.timer = setTimeout(next, Math.max(0, endedAt + paceMs - performance.now())).unref()
   }
 
   #take(queue: Set<Waiting<Item>>): Waiting<Item>[] {
