@@ -462,6 +462,7 @@ it('react and pinMessage: are wishes about a stored message that is no broadcast
     { log: 'g7', msgId: 30, isOn: false },
   ])
   await expect(direct.react(message, '')).rejects.toThrow(/^key must be/)
+  await expect(direct.react(message, '🤷'.repeat(17))).rejects.toThrow(/^key must be .* 64 bytes/)
   await expect(direct.react({ ...message, id: 0 }, 'x')).rejects.toThrow(/^message must be/)
   const broadcast = { ...message, isBroadcast: true }
   await expect(direct.pinMessage(broadcast)).rejects.toThrow(/^message must be/)

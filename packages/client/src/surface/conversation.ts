@@ -6,6 +6,7 @@ import type {
   Message,
   Messages,
 } from '../api.js'
+import { bytesOf } from '../core/link/wire-text.js'
 import { listOf, membersOf, messageOf, quotesOf } from '../core/logs/wire.js'
 import { badAnswer, ClientError, failureOf } from '../errors.js'
 import { draftKey } from '../model/draft-key.js'
@@ -47,6 +48,8 @@ export interface ConversationSources {
 
 /** The most reactions of a page. */
 const reactionPage = 200
+/** The longest key of a reaction. */
+const maxKeyBytes = 64
 
 /** `type` of a target, by the kind of its conversation. */
 const targetTypes = { direct: 1, group: 2 }
@@ -193,6 +196,8 @@ export function createConversation(
     },
     async react(message, key, { isOn = true, ...options } = {}) {
       checkText('key', key)
+      if (bytesOf(key) > maxKeyBytes)
+        refuse('key', `a text of at most ${maxKeyBytes} bytes of UTF-8`)
       await wish({ ...placeOf(message), reaction: key, isOn }, options)
     },
     async pinMessage(message, options) {

@@ -181,6 +181,14 @@ it('stream: an error of the source ends it as failed, and is thrown', async () =
   expect(service.pieces.at(-1)).toMatchObject({ end: { state: 'failed' } })
 })
 
+it('stream: a piece that is no text ends it as failed', async () => {
+  const service = new Service()
+  const source = ['half', undefined] as string[]
+  await expect(service.write(source)).rejects.toThrow('each piece of source must be a text')
+  expect(service.text).toBe('half')
+  expect(service.pieces.at(-1)).toMatchObject({ end: { state: 'failed' } })
+})
+
 it('stream: a text that is too long ends with what was taken', async () => {
   const service = new Service()
   service.before = ({ text }) => {

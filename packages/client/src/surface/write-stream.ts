@@ -2,6 +2,7 @@ import type { StreamOptions, StreamSource, WrittenStream } from '../api.js'
 import { membersOf } from '../core/logs/wire.js'
 import { badAnswer, ClientError, failureOf, type StreamPosition } from '../errors.js'
 import type { Clock } from '../ports/clock.js'
+import { checkText } from './arguments.js'
 import type { Caller } from './caller.js'
 
 /** What a stream is written with. */
@@ -106,6 +107,7 @@ export async function writeStream(
         typeof source === 'function' ? source({ text: written, signal: leaving.signal }) : source
       for await (const text of texts) {
         if (end) return
+        checkText('each piece of source', text, { isEmptyAllowed: true })
         pending += text
         wake()
       }
