@@ -6,7 +6,7 @@ import { answer } from './answer.js'
 
 const { HERMOD_URL: url = 'http://127.0.0.1:8080', HERMOD_APP: appId = 'hermod' } = process.env
 const { HERMOD_TOKEN: token = '', AGENT_FILE: file = 'agent.json' } = process.env
-if (token === '') throw new Error('HERMOD_TOKEN is missing')
+if (token === '') throw new Error('HERMOD_TOKEN is missing: an access token, see README.md')
 const bot = createClient({ url, appId, token: () => token })
 
 /** The position up to which each conversation is answered; a kill leaves the old file or the new one. */

@@ -8,7 +8,7 @@ const {
   HERMOD_USER_ID: userId = '',
 } = process.env
 
-if (token === '') throw new Error('HERMOD_TOKEN is missing')
+if (token === '') throw new Error('HERMOD_TOKEN is missing: an access token, see README.md')
 
 const bot = createClient({
   url,
