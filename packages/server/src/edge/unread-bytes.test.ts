@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { UnreadBytes, type UnreadOf } from './unread-bytes.js'
 
 /** A connection whose client takes what the test says. */
@@ -48,6 +48,9 @@ describe('UnreadBytes', () => {
   })
 
   it('closes those that hold most first, until nine tenths of the bound are left', () => {
+    // All have held their bytes for the same time.
+    vi.useFakeTimers({ toFake: ['performance'] })
+    onTestFinished(() => void vi.useRealTimers())
     const { unread, closed } = setUp()
     const readers = [100, 400, 200, 700].map((bytes, index) => ({
       bytes,
