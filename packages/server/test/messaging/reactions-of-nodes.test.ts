@@ -1,31 +1,16 @@
 /** Reactions to one message on two nodes at once. */
-import { type ServerProcess, startServer, testBackends } from '@hermod/testkit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type ServerProcess, testBackends } from '@hermod/testkit'
+import { describe, expect, it } from 'vitest'
+import { ownNodes } from '../support/nodes/own-nodes.js'
 import { sendToGroup } from '../support/groups/group-messaging.js'
 import { aGroup } from '../support/groups/groups.js'
 import { integrityFaults, sendText } from '../support/messaging/messaging.js'
 import { Random } from '../support/random.js'
-import { sharedKey, sharedTokens } from '../support/shared-settings.js'
 
 describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
   'reactions on several nodes',
   (backend) => {
-    let database: Awaited<ReturnType<typeof backend.createDatabase>>
-    const nodes: ServerProcess[] = []
-
-    beforeAll(async () => {
-      database = await backend.createDatabase()
-      const options = {
-        ...sharedTokens,
-        databaseUrl: database.url as string,
-        env: { HERMOD_CHECK_ANSWERS: 'on', ...sharedKey },
-      }
-      for (let index = 0; index < 2; index++) nodes.push(await startServer(options))
-    })
-    afterAll(async () => {
-      for (const node of nodes) await node[Symbol.asyncDispose]()
-      await database?.[Symbol.asyncDispose]()
-    })
+    const nodes = ownNodes(backend)
 
     it('reaction: after changes on both nodes at once each user has what it wanted last', async () => {
       const [first] = nodes as [ServerProcess, ServerProcess]

@@ -1,6 +1,7 @@
 import { beforeEach, expect, it } from 'vitest'
 import type { Session } from '../../sessions/session.js'
 import type { FanOut } from './fan-outs.js'
+import { TestTimers } from '../../../test/support/test-timers.js'
 import { StreamTexts } from './stream-texts.js'
 
 interface Delta {
@@ -9,25 +10,23 @@ interface Delta {
   readonly text: string
 }
 
-let now: number
 let begun: number
 let sessions: number
 let sent: (Delta & { readonly at: number })[]
-let timers: { readonly at: number; readonly run: () => void }[]
+let timers: TestTimers
 let texts: StreamTexts
 
 beforeEach(() => {
-  now = 0
   begun = 10
   sessions = 2
   sent = []
-  timers = []
+  timers = new TestTimers()
   const fanOuts = {
     start({ frames }: FanOut) {
       const text = frames.all.toString()
       const { data } = JSON.parse(text.slice(text.indexOf('{"event"')))
       const { index, offset, text: added } = data
-      sent.push({ at: now, index, offset, text: added })
+      sent.push({ at: timers.now, index, offset, text: added })
     },
   }
   const delivery = {
@@ -39,8 +38,8 @@ beforeEach(() => {
   texts = new StreamTexts({
     deliveryOf: () => delivery,
     fanOuts: () => fanOuts,
-    after: (ms, run) => timers.push({ at: now + ms, run }),
-    now: () => now,
+    after: (ms, run) => timers.after(ms, run),
+    now: () => timers.now,
   })
 })
 
@@ -51,25 +50,12 @@ function add(index: number, offset: number, text: string, after = 10): void {
   })
 }
 
-function pass(ms: number): void {
-  for (const end = now + ms; ; ) {
-    const next = timers.sort((a, b) => a.at - b.at)[0]
-    if (!next || next.at > end) {
-      now = end
-      return
-    }
-    timers.shift()
-    now = next.at
-    next.run()
-  }
-}
-
 it('text of a message: the first is sent at once, then what came in 50 ms together', () => {
   add(1, 0, 'a')
-  pass(10)
+  timers.pass(10)
   add(2, 1, 'b')
   add(3, 2, 'c')
-  pass(100)
+  timers.pass(100)
   expect(sent).toEqual([
     { at: 0, index: 1, offset: 0, text: 'a' },
     { at: 50, index: 3, offset: 1, text: 'bc' },
@@ -80,46 +66,46 @@ it('text of a message: the interval grows with the sessions, up to 2 s', () => {
   sessions = 550
   add(1, 0, 'a')
   add(2, 1, 'b')
-  pass(549)
+  timers.pass(549)
   expect(sent).toHaveLength(1)
-  pass(1)
+  timers.pass(1)
   expect(sent).toHaveLength(2)
   sessions = 10_000
   add(3, 2, 'c')
-  pass(550)
+  timers.pass(550)
   add(4, 3, 'd')
-  pass(1_999)
+  timers.pass(1_999)
   expect(sent).toHaveLength(3)
-  pass(1)
+  timers.pass(1)
   expect(sent.at(-1)).toMatchObject({ index: 4 })
 })
 
 it('text of a message: waits until delivery has begun the message', () => {
   begun = 9
   add(1, 0, 'a')
-  pass(100)
+  timers.pass(100)
   expect(sent).toEqual([])
   begun = 10
-  pass(20)
+  timers.pass(20)
   expect(sent).toMatchObject([{ offset: 0, text: 'a' }])
 })
 
 it('text of a message: text of two nodes is sent in its order', () => {
   add(1, 0, 'a')
-  pass(60)
+  timers.pass(60)
   add(3, 2, 'c')
-  pass(40)
+  timers.pass(40)
   add(2, 1, 'b')
-  pass(100)
+  timers.pass(100)
   expect(sent.map(({ text }) => text)).toEqual(['a', 'bc'])
 })
 
 it('text of a message: text whose predecessor does not come is sent after 100 ms, a late one is dropped', () => {
   add(1, 0, 'a')
-  pass(60)
+  timers.pass(60)
   add(3, 2, 'c')
-  pass(200)
+  timers.pass(200)
   add(2, 1, 'b')
-  pass(200)
+  timers.pass(200)
   expect(sent.map(({ offset }) => offset)).toEqual([0, 2])
 })

@@ -3,33 +3,17 @@ import {
   GatewayClient,
   type ServerProcess,
   type Session,
-  startServer,
   testBackends,
   waitFor,
 } from '@hermod/testkit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { ownNodes } from '../../support/nodes/own-nodes.js'
 import { append, begin, shown } from '../../support/messaging/streams.js'
-import { sharedKey, sharedTokens } from '../../support/shared-settings.js'
 
 describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
   'streams on several nodes',
   (backend) => {
-    let database: Awaited<ReturnType<typeof backend.createDatabase>>
-    const nodes: ServerProcess[] = []
-
-    beforeAll(async () => {
-      database = await backend.createDatabase()
-      const options = {
-        ...sharedTokens,
-        databaseUrl: database.url as string,
-        env: { HERMOD_CHECK_ANSWERS: 'on', ...sharedKey },
-      }
-      for (let index = 0; index < 2; index++) nodes.push(await startServer(options))
-    })
-    afterAll(async () => {
-      for (const node of nodes) await node[Symbol.asyncDispose]()
-      await database?.[Symbol.asyncDispose]()
-    })
+    const nodes = ownNodes(backend)
 
     async function open(node: ServerProcess, { token }: Session): Promise<GatewayClient> {
       const client = await GatewayClient.connect(node.url)
