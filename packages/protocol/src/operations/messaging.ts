@@ -38,6 +38,17 @@ const tag = 'Messages'
 
 const conversations = 'Conversations'
 
+/** The reasons why a user may not write to a user or group. */
+const targetRefusals = [
+  'user_not_found',
+  'user_deleted',
+  'blocked_by_recipient',
+  'stranger_refused',
+  'group_not_found',
+  'not_group_member',
+  'member_banned',
+] as const
+
 const conversationId = id('conversation ID: the other user, or the group')
 
 const messageLimit =
@@ -152,14 +163,8 @@ export const sendMessage = operation({
   data: done,
   extras: sendExtras,
   errors: [
-    'user_not_found',
-    'user_deleted',
-    'blocked_by_recipient',
-    'stranger_refused',
+    ...targetRefusals,
     'message_too_large',
-    'group_not_found',
-    'not_group_member',
-    'member_banned',
     'conversation_not_found',
     'message_not_found',
     'recall_too_late',
@@ -219,18 +224,7 @@ export const appendStream = operation({
     ),
   },
   data: StreamPosition,
-  errors: [
-    'user_not_found',
-    'user_deleted',
-    'blocked_by_recipient',
-    'stranger_refused',
-    'message_too_large',
-    'group_not_found',
-    'not_group_member',
-    'member_banned',
-    'message_not_found',
-    'stream_refused',
-  ],
+  errors: [...targetRefusals, 'message_too_large', 'message_not_found', 'stream_refused'],
 })
 
 /** The sender learns it with its next append. Cancelling again, and after the end, has no effect. */
@@ -275,15 +269,7 @@ export const sendActivity = operation({
     text: optional(string({ description: 'more about it', maxLength: 100 })),
   },
   data: done,
-  errors: [
-    'user_not_found',
-    'user_deleted',
-    'blocked_by_recipient',
-    'stranger_refused',
-    'group_not_found',
-    'not_group_member',
-    'member_banned',
-  ],
+  errors: targetRefusals,
 })
 
 /**

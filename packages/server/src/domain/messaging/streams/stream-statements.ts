@@ -73,11 +73,8 @@ export const newStreamRow = rowOf(
   },
 )
 
-const selected = [
-  'app_id',
-  'low_id',
-  'high_id',
-  'msg_id',
+/** The columns of a stream beside its key. */
+export const streamColumns = [
   'sender_id',
   'is_group',
   'state',
@@ -103,7 +100,7 @@ export interface StreamRow extends Stream {
 export const lockStreams: BulkSelect = {
   table: 'message_streams',
   keys: streamKey,
-  columns: camelCaseText(selected),
+  columns: camelCaseText(['app_id', 'low_id', 'high_id', 'msg_id', ...streamColumns]),
   lock: 'for no key update',
 }
 

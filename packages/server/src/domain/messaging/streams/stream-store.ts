@@ -7,20 +7,9 @@ import type { UserKey } from '../../users/user-model.js'
 import { isConversation } from '../conversations/conversation-sql.js'
 import type { Conversation } from '../model/conversation-model.js'
 import { type Stream, type StreamKey, streamState } from './stream-model.js'
+import { streamColumns } from './stream-statements.js'
 
-const streamColumns = camelCase([
-  'sender_id',
-  'is_group',
-  'state',
-  'next_index',
-  'length',
-  'bytes',
-  'last_hash',
-  'rate_at',
-  'is_cancelled',
-  'started_at',
-  'appended_at',
-])
+const selected = camelCase(streamColumns)
 
 /** A stream that the upkeep looks at. */
 export interface DueStream extends StreamKey {
@@ -34,7 +23,7 @@ export interface DueStream extends StreamKey {
 export class StreamStore {
   /** Locks a stream. @returns null when the message is none */
   async lock(tx: Tx, key: StreamKey): Promise<Stream | null> {
-    const found = tx.selectFrom('message_streams').select(streamColumns).where(isStream(key))
+    const found = tx.selectFrom('message_streams').select(selected).where(isStream(key))
     return (await lockNoKeyUpdate(tx, found).executeTakeFirst()) ?? null
   }
 
