@@ -18,7 +18,7 @@ export interface CallsOptions {
   readonly clients: number
 }
 
-/** What happens in the group, in this order; from `message` on all screens show its messages. */
+/** The events of the group, in this order; from `message` on all screens show its messages. */
 export const groupEvents = [
   'rename',
   'join',

@@ -15,7 +15,11 @@ export interface ClientsOrder {
 /** Later order: the messages of the group come on all screens, or leave them. */
 export type ScreenOrder = 'show' | 'hide'
 
-/** `online`: all clients are connected and current; `shown`: a {@link ScreenOrder} is done; `sent`: the times of the sends, milliseconds. */
+/**
+ * - `online`: all clients are connected and current
+ * - `shown`: a {@link ScreenOrder} is done
+ * - `sent`: the times of the sends, milliseconds
+ */
 export type ClientsAnswer =
   | { readonly type: 'online' }
   | { readonly type: 'shown' }

@@ -18,7 +18,7 @@ export interface AppendResult {
 /** Appends to streams, each in turn. */
 export interface AppendOrder {
   readonly seconds: number
-  /** Of each stream. */
+  /** The appends of each stream. */
   readonly perSecond: number
 }
 
@@ -37,7 +37,7 @@ interface OpenStream {
 }
 
 const pieceBytes = 40
-/** As of paced sends, so that as many are together. */
+/** The step of paced sends, so that as many are together. */
 const stepMs = 2
 const beginningAtOnce = 32
 const patienceMs = 5_000

@@ -3,7 +3,7 @@ import type { ReactionsFigures } from '../reactions/reactions.js'
 import type { ReactionResult } from '../realtime/reaction-load.js'
 import { besideText, layOutTable, range, whole } from './format.js'
 
-/** Of one message, in a second. */
+/** The most alterations of one message in a second. */
 const maxAlterations = 5
 /** The times of arrival scatter. */
 const tolerance = 1.05

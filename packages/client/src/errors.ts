@@ -80,7 +80,7 @@ export type FailureName =
   | 'refused'
   | `close_${number}`
 
-/** Where a message stands that is written piece by piece and has refused a piece. */
+/** The state of a message that is written piece by piece and has refused a piece. */
 export interface StreamPosition {
   /** The index of the next piece. */
   readonly nextIndex: number

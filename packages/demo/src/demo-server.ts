@@ -2,7 +2,7 @@ interface Answer<Data> {
   readonly code: number
   readonly data: Data
   readonly message: string | null
-  /** Of a sent message. */
+  /** The ID of a sent message. */
   readonly msg_ids?: readonly number[]
 }
 

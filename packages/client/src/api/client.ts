@@ -18,7 +18,7 @@ export interface Client {
   readonly isDurable: View<boolean>
   /** True once the app has returned a token, so that {@link fileUrl} has addresses. */
   readonly hasToken: View<boolean>
-  /** What the service can do, as it has said last; nothing before the first session. */
+  /** The abilities of the service, as it has named them last; none before the first session. */
   readonly features: View<ServiceFeatures>
   readonly conversations: View<ConversationList>
   readonly contacts: Contacts
@@ -92,7 +92,7 @@ export interface Client {
   logOut(): Promise<void>
 }
 
-/** What a service can do, or cannot because it is older than this client. Apps hide what it cannot. */
+/** The abilities of a service, which may be older than this client. Apps hide the others. */
 export interface ServiceFeatures {
   readonly replies: boolean
   readonly reactions: boolean

@@ -94,9 +94,9 @@ export interface DraftText extends View<string> {
   set(text: string, options?: CallOptions): Promise<void>
 }
 
-/** How a message is written piece by piece. */
+/** Options of a message that is written piece by piece. */
 export interface StreamOptions extends CallOptions {
-  /** How the text is to be shown; default: `text`. */
+  /** The form in which the text is shown; default: `text`. */
   readonly kind?: 'text' | 'markdown'
   /** The text until the end, for clients that show no text while it is written; default: `…`. */
   readonly placeholder?: string
@@ -107,7 +107,7 @@ export interface StreamOptions extends CallOptions {
   readonly transactionId?: number
 }
 
-/** How a message stands when its source begins. */
+/** The state of a message when its source begins. */
 export interface StreamStart {
   /** The text so far, which readers have: '' unless the call continues a message. */
   readonly text: string

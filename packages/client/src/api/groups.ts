@@ -14,7 +14,7 @@ export type GroupType = (typeof groupTypes)[number]
 /** The role of a member. */
 export type MemberRole = (typeof memberRoles)[number]
 
-/** How requests to join are answered: all agreed, by owner and admins, or all rejected. */
+/** The answer to requests to join: all agreed, by owner and admins, or all rejected. */
 export type JoinApproval = (typeof joinApprovals)[number]
 
 /** Messages of a group that the own user receives: all, all in silence, or none. */
@@ -39,8 +39,8 @@ export interface GroupInfo {
   readonly capacity: number
   readonly isDissolved: boolean
   /**
-   * Until then only owner and admins send: milliseconds since 1970 by the server's clock; 0: no ban;
-   * infinite: until it is lifted.
+   * The end of a ban of all but owner and admins, milliseconds since 1970 by the server's clock; 0: no
+   * ban; infinite: until it is lifted.
    */
   readonly bannedUntil: number
   readonly joinApproval: JoinApproval
@@ -54,9 +54,9 @@ export interface GroupInfo {
   readonly isMemberInfoHidden: boolean
   /** Messages can ask for read receipts. */
   readonly hasReadReceipts: boolean
-  /** Of the own user. */
+  /** The messages that the own user receives. */
   readonly muteMode: MuteMode
-  /** Of the own user. */
+  /** The pushes that the own user receives. */
   readonly pushMode: PushMode
   /** Milliseconds since 1970. */
   readonly createdAt: number
@@ -73,7 +73,7 @@ export interface GroupMember {
   /** Milliseconds since 1970. */
   readonly joinedAt: number
   /**
-   * Until then the member does not send: milliseconds since 1970 by the server's clock; 0: no ban;
+   * The end of the ban of the member, milliseconds since 1970 by the server's clock; 0: no ban;
    * infinite: until it is lifted.
    */
   readonly bannedUntil: number

@@ -57,7 +57,7 @@ export interface Quote {
 
 /** A reaction to a message, with those who have it. */
 export interface Reaction {
-  /** As the first user wrote it, for example an emoji. */
+  /** The text as the first user wrote it, for example an emoji. */
   readonly key: string
   readonly count: number
   /** The newest of the users, at most 5, the latest last. */
@@ -82,7 +82,7 @@ export interface ReactionPage {
 
 /** The state of a message that is written piece by piece, for example by a bot. */
 export interface MessageStream {
-  /** How the text is to be shown. */
+  /** The form in which the text is shown. */
   readonly kind: 'text' | 'markdown'
   /**
    * `open`: {@link MessageContent.text} grows, while views show the conversation. `interrupted`: the
@@ -121,13 +121,13 @@ export interface Message extends MessageContent {
   readonly pending?: PendingChange
   /** The message that it replies to; absent: it is no reply. */
   readonly replyTo?: { readonly id: number; readonly seq: number }
-  /** What is shown of that message, in lists of messages; absent: not read yet. */
+  /** The visible part of that message, in lists of messages; absent: not read yet. */
   readonly quote?: Quote
   /** In the order of their first use; own ones also before the server has them. */
   readonly reactions: readonly Reaction[]
   /**
-   * Who has pinned the message, 0 for an administrator, and when, milliseconds since 1970, 0 before
-   * the server has it; absent: it is not pinned.
+   * The user who has pinned the message, 0 for an administrator, and the time, milliseconds since 1970,
+   * 0 before the server has it; absent: it is not pinned.
    */
   readonly pinned?: { readonly by: number; readonly at: number }
   /** Absent: the message was sent as a whole. */

@@ -1,12 +1,12 @@
 import type { contactApprovals, relations, strangerChats } from '../model/words.js'
 import type { CallOptions, View } from './view.js'
 
-/** How a user stands to the own one; `former`: a contact that was removed. */
+/** The relation of a user to the own one; `former`: a contact that was removed. */
 export type Relation = (typeof relations)[number]
 
 /**
- * How a user answers contact requests: at once, by consent, by the right answer to a question, or
- * not at all.
+ * The answer of a user to contact requests: at once, by consent, by the right answer to a question,
+ * or none.
  */
 export type ContactApproval = (typeof contactApprovals)[number]
 
@@ -62,12 +62,12 @@ export type ProfileChanges = Partial<
 
 /** Settings of the own user, the same on all devices. Hours are those of the application, 0 to 23. */
 export interface UserSettings {
-  /** How contact requests are answered. */
+  /** The answer to contact requests. */
   readonly contactApproval: ContactApproval
   /** The question of the approval `question`, and its answer. */
   readonly contactQuestion: string
   readonly contactAnswer: string
-  /** Whether users who are no contacts may write; `unset`: as the application says. */
+  /** The right of users who are no contacts to write; `unset`: that of the application. */
   readonly strangerChat: (typeof strangerChats)[number]
   /** Invitations to groups wait for an answer. */
   readonly asksBeforeGroups: boolean

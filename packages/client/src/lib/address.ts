@@ -1,7 +1,7 @@
 /** The parts of an http or https address. */
 export interface Address {
   readonly scheme: 'http' | 'https'
-  /** With the port, if it has one. */
+  /** The host with the port, if it has one. */
   readonly host: string
   /** '' or with a slash in front. */
   readonly path: string

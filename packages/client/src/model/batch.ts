@@ -28,7 +28,7 @@ export interface Batch {
   readonly removed: readonly { readonly log: LogKey; readonly seq: number }[]
   readonly logs: readonly LogRecord[]
   readonly messages: readonly MessageRecord[]
-  /** What has changed of stored messages; a message that is not stored is left out. */
+  /** Changes of stored messages; a message that is not stored is left out. */
   readonly updated: readonly (PartialAlteration & {
     readonly log: LogKey
     readonly seq: number

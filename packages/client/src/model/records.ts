@@ -71,7 +71,7 @@ export interface LogRecord {
   /** ID up to which the user has read here while the server has not confirmed it; absent: nothing. */
   readonly pendingReadMsgId?: number
   /**
-   * Of a direct conversation: the newest own message, notifications left out. It reads broadcasts of
+   * The newest own message of a direct conversation, notifications left out. It reads broadcasts of
    * the other user that are older, also those that arrive later; absent: none is known.
    */
   readonly ownMsgId?: number
@@ -92,7 +92,7 @@ export interface LogRecord {
   readonly pushMode?: number
 }
 
-/** What an edit of a message changes. */
+/** The members of a message that an edit changes. */
 export type MessageTexts = Pick<
   MessageRecord,
   'contentType' | 'content' | 'attachment' | 'config' | 'ext' | 'editTimestamp'
@@ -111,12 +111,12 @@ export interface ReplyTo {
   readonly seq: number
 }
 
-/** What the user may see of the original of a reply: what the server has said, and what changed since. */
+/** The visible part of the original of a reply, as the server has said, with the changes since. */
 export interface QuoteRecord extends ReplyTo {
   readonly state: (typeof quoteStates)[number]
-  /** Of a present or recalled original. */
+  /** The sender of a present or recalled original. */
   readonly senderId?: number
-  /** Of a present original. */
+  /** The type of a present original, which has `excerpt` too. */
   readonly contentType?: number
   readonly excerpt?: string
 }
@@ -162,7 +162,7 @@ export interface UnsentAlteration {
   readonly msgId: number
   /** The transaction ID of the unsent message; absent for a stored one. */
   readonly of?: number
-  /** Of an edit: `editTimestamp` of the message that the user has seen; absent: any. */
+  /** The `editTimestamp` that the user who edits has seen; absent: any. */
   readonly seenEdit?: number
 }
 

@@ -15,7 +15,7 @@ export const contentTypes = [
   'forward',
 ] as const
 
-/** What is left of the original of a reply, as the user may see it. */
+/** States of the original of a reply, as the user may see it. */
 export const quoteStates = ['present', 'recalled', 'removed', 'hidden'] as const
 
 /** Types of groups. */
@@ -39,7 +39,7 @@ export const relations = ['contact', 'former', 'stranger', 'blocked'] as const
 /** Ways to answer contact requests. */
 export const contactApprovals = ['open', 'consent', 'question', 'closed'] as const
 
-/** Whether users who are no contacts may write. */
+/** Rights of users who are no contacts to write. */
 export const strangerChats = ['unset', 'allow', 'reject'] as const
 
 /** Platforms of a device. */

@@ -6,7 +6,7 @@ import type { MessageQuery, Store, StoreFailure } from '../ports/store.js'
 
 /** A check of a store. */
 export interface StoreCheck {
-  /** What the store does. */
+  /** The behaviour that is checked. */
   readonly name: string
   /** @throws Error that says what the store did instead */
   run(): Promise<void>

@@ -5,7 +5,7 @@ import type { Clock } from '../ports/clock.js'
 import { checkText } from './arguments.js'
 import type { Caller } from './caller.js'
 
-/** What a stream is written with. */
+/** The means to write a stream. */
 export interface StreamWriter {
   readonly call: Caller
   readonly clock: Clock
@@ -19,7 +19,7 @@ interface StreamEnd {
   readonly reason?: string
 }
 
-/** How a message stands when its source begins. */
+/** The state of a message when its source begins. */
 interface StreamStart extends StreamPosition {
   readonly text: string
 }

@@ -57,7 +57,7 @@ export const transientEventSchemas = {
     msg_id: int64(),
     user_id: int64({ description: 'who asks' }),
   }),
-  /** What a user does, at most once a second; clients end a state that is not repeated. */
+  /** The activity of a user, at most once a second; clients end a state that is not repeated. */
   activity: Type.Object({
     conversation: eventConversation,
     user_id: int64(),

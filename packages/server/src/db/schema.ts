@@ -617,7 +617,7 @@ export const messageReactionsTable = {
   high_id: int64,
   msg_id: bigint,
   user_id: int64,
-  /** As the first user of the message wrote it. */
+  /** The key as the first user of the message wrote it. */
   reaction: text,
   /** The number of the change that added it. */
   change: bigint,

@@ -6,7 +6,7 @@ export interface AppendedText {
   readonly messageId: number
   /** The index of the append. */
   readonly index: number
-  /** Where it begins in the text so far, in UTF-16 units. */
+  /** The place of its begin in the text so far, in UTF-16 units. */
   readonly offset: number
   readonly text: string
   /** A position of the outbox at or above that of the stored message. */

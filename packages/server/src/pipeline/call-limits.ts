@@ -26,7 +26,7 @@ interface Limiters {
   readonly newAdminTokens: Limiter<string>
   /** By user ID, which is unique over all apps. */
   readonly users: Pick<UserAllowances, 'begin'>
-  /** As `users`, for users that are programs. */
+  /** The limits of users that are programs. */
   readonly bots: Pick<UserAllowances, 'begin'>
   readonly apps: Limiter<string>
 }

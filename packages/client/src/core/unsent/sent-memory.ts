@@ -8,8 +8,8 @@ export interface OwnEdits {
 const maxMessages = 1_000
 
 /**
- * What was sent since the start, for apps that edit and recall a message as it was before: without
- * its ID, or without their own edits.
+ * The messages and edits that were sent since the start, for apps that edit and recall a message as
+ * it was before: without its ID, or without their own edits.
  */
 export class SentMemory {
   readonly #ids = new Map<number, number>()

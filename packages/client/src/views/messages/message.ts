@@ -107,11 +107,11 @@ export interface StoredMessageState {
   readonly status: MessageStatus
   /** The edit or recall that is not confirmed. */
   readonly alteration?: UnsentRecord | undefined
-  /** What is known of the original of a reply. */
+  /** The original of a reply, as far as it is known. */
   readonly quote?: QuoteRecord | undefined
   /** The text so far of one that is being written, where events have brought it. */
   readonly streamed?: string | undefined
-  /** What the own user wants of it, and the server may not have yet. */
+  /** The wishes of the own user about it, which the server may not have yet. */
   readonly wishes?: readonly Wish[]
 }
 

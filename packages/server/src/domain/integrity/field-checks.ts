@@ -108,7 +108,7 @@ function stateText({ reactions, pinned }: MessageState = noState): string {
 
 const noState: MessageState = { reactions: [], pinned: null }
 
-/** What a message shows. */
+/** Returns the reactions and the pin that a message shows. */
 function shownOf({ fields }: FieldsRow): MessageState {
   const { reactions = [], pinned } = JSON.parse(fields) as ChangeableFields
   return {

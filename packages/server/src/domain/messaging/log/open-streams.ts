@@ -6,7 +6,7 @@ import type { HistoryMessage } from '../model/message-model.js'
 
 /** UTF-16 units of the texts of open streams in one page; more messages come without their text. */
 const maxPageUnits = 131_072
-/** What the read of a piece costs in such units; a stream may have thousands of short and empty ones. */
+/** The cost of reading a piece in such units; a stream may have thousands of short and empty ones. */
 const unitsPerChunk = 64
 
 /**

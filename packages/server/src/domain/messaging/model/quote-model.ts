@@ -5,16 +5,16 @@ import type { AnsweredMessage } from './message-model.js'
 export const quoteBytes = 400
 
 /**
- * What a reader may see of the original of a reply. The members of a state are null for the others.
+ * The visible part of the original of a reply. The members of a state are null for the others.
  */
 export interface Quote {
   readonly messageId: number
   readonly seq: number
   /** `removed`: by retention; `hidden`: from the reader */
   readonly state: 'present' | 'recalled' | 'removed' | 'hidden'
-  /** Of a present or recalled original. */
+  /** The sender of a present or recalled original. */
   readonly senderId: Int64 | null
-  /** Of a present original. */
+  /** The type of a present original, which has `excerpt` too. */
   readonly contentType: number | null
   readonly excerpt: string | null
 }

@@ -8,14 +8,14 @@ export type ReactionSum = NonNullable<ChangeableFields['reactions']>[number]
 /** A reaction of one user. */
 export interface UserReaction {
   readonly userId: Int64
-  /** As the first user of the message wrote it. */
+  /** The text as the first user of the message wrote it. */
   readonly key: string
 }
 
 /** A wanted state of one reaction of one user. */
 export interface WantedReaction {
   readonly userId: Int64
-  /** As the user wrote it. */
+  /** The text as the user wrote it. */
   readonly key: string
   readonly on: boolean
 }

@@ -117,7 +117,7 @@ export class MessageLookupService {
   }
 }
 
-/** Reads messages in the order of their IDs in the list; leaves out those that are not found, and tombstones. */
+/** Reads messages in the order of their IDs in the list, without tombstones and those not found. */
 async function foundOf(
   messageIds: readonly number[],
   find: (messageId: number) => Promise<FoundMessage | null>,

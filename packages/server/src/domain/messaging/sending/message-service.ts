@@ -66,7 +66,7 @@ export interface SendRequest extends Omit<MessageContent, 'content'> {
   readonly stream: StreamKind | undefined
   /** The message on which one of content_type 9 to 12 acts. */
   readonly relatedMessageId: Int64 | undefined
-  /** Of an edit: `edit_timestamp` of the message that the sender has seen; undefined = not checked. */
+  /** The `edit_timestamp` that the sender of an edit has seen; undefined = not checked. */
   readonly seenEdit: Int64 | undefined
   /** The message that it replies to. */
   readonly replyToId?: Int64 | undefined

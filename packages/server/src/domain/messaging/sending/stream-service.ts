@@ -50,7 +50,7 @@ export interface AppendRequest {
   readonly end: StreamEnd | null
 }
 
-/** Who asks to end a stream. */
+/** The caller who asks to end a stream. */
 export interface CancellingCaller {
   readonly appId: string
   /** null for an Admin token that acts for no user. */
@@ -60,7 +60,7 @@ export interface CancellingCaller {
   readonly adminOf: Int64 | null
 }
 
-/** What a user does in a conversation. */
+/** The activity of a user in a conversation. */
 export interface ActivityRequest {
   readonly fromUserId: Int64 | undefined
   readonly target: MessageTarget

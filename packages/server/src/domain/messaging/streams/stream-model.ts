@@ -50,7 +50,7 @@ export interface Chunk {
 
 /** The limits of appends. */
 export interface AppendLimits {
-  /** Of all texts of the message. */
+  /** The most bytes of all texts of the message. */
   readonly maxBytes: number
   /** The time between two appends on average, and how many may come at once; null: any. */
   readonly pace: { readonly intervalMs: number; readonly burst: number } | null

@@ -11,7 +11,7 @@ export interface TransientMessagesOptions {
   readonly clock: Clock
 }
 
-/** What a user does. */
+/** The activity of a user. */
 export interface Activity {
   readonly state: string
   readonly text: string
