@@ -1,4 +1,5 @@
 /** Creates the data of the scenarios through the API, as clients would. */
+import { mapConcurrently } from '../measure/map-concurrently.js'
 import type { Api, Session } from '@hermod/testkit'
 import type { SendPlan } from '../load/plan.js'
 import { fill } from './fill.js'
@@ -96,19 +97,4 @@ async function findPages(user: Session, oppositeId: number): Promise<FullPage[]>
     msgIdStart = data.next_msg_id
   }
   return pages
-}
-
-/** Returns the results in the order of the items. */
-async function mapConcurrently<T, R>(
-  items: readonly T[],
-  limit: number,
-  work: (item: T, index: number) => Promise<R>,
-): Promise<R[]> {
-  const results: R[] = []
-  const queue = items.entries()
-  const worker = async () => {
-    for (const [index, item] of queue) results[index] = await work(item, index)
-  }
-  await Promise.all(Array.from({ length: limit }, worker))
-  return results
 }

@@ -1,4 +1,5 @@
 /** Messages that devices write piece by piece, and the pieces that devices receive. */
+import { mapConcurrently } from '../measure/map-concurrently.js'
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Device, expectSuccess } from './device.js'
@@ -56,11 +57,15 @@ export class StreamLoad {
   /** Begins streams from devices of the first half, the last one first, to those of the second. */
   async begin(devices: readonly Device[], count: number): Promise<void> {
     const half = Math.floor(devices.length / 2)
-    this.#streams = await together(Array.from({ length: count }), (_, index) => {
-      const pair = half - 1 - (index % half)
-      const target = { type: 1, id: devices[half + pair]?.login.userId as number }
-      return beginStream(devices[pair], target)
-    })
+    this.#streams = await mapConcurrently(
+      Array.from({ length: count }),
+      beginningAtOnce,
+      (_, index) => {
+        const pair = half - 1 - (index % half)
+        const target = { type: 1, id: devices[half + pair]?.login.userId as number }
+        return beginStream(devices[pair], target)
+      },
+    )
   }
 
   /** Appends to all open streams at fixed times, spread over the interval. */
@@ -97,7 +102,7 @@ export class StreamLoad {
   }
 
   async end(): Promise<void> {
-    await together(this.#streams, endStream)
+    await mapConcurrently(this.#streams, beginningAtOnce, endStream)
     this.#streams = []
   }
 
@@ -162,18 +167,4 @@ async function endStream({ call, message, nextIndex }: OpenStream): Promise<void
 async function until(dueAt: number): Promise<void> {
   const waitMs = dueAt - performance.now()
   if (waitMs > 0) await sleep(waitMs)
-}
-
-/** Works on all items, some at once. @returns the results in their order */
-async function together<T, R>(
-  items: readonly T[],
-  work: (item: T, index: number) => Promise<R>,
-): Promise<R[]> {
-  const results: R[] = []
-  const queue = items.entries()
-  const worker = async () => {
-    for (const [index, item] of queue) results[index] = await work(item, index)
-  }
-  await Promise.all(Array.from({ length: beginningAtOnce }, worker))
-  return results
 }
