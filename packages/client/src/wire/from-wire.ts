@@ -2,6 +2,7 @@
  * Turns objects of the contract into those of the public interface: the only place that knows both.
  * A record that is read is never modified, so it becomes the same public object each time.
  */
+import { jsonObject } from '../core/link/wire-text.js'
 import type * as protocol from '@hermod/protocol'
 import type {
   Announcement,
@@ -251,7 +252,7 @@ export const fromWire = {
       attachment,
       ext,
       config,
-    ].map(objectInText)
+    ].map(jsonObject)
     const mentions = mentionAll === true ? 'all' : idsIn(mentionList)
     const receiptsOf = idsIn(groupMemberList)
     return {
@@ -380,19 +381,6 @@ function once<Wire extends object, Public>(make: (wire: Wire) => Public): (wire:
     const known = made.get(record) ?? make(record)
     made.set(record, known)
     return known
-  }
-}
-
-/** Returns the object of JSON in a text; undefined: there is none. */
-export function objectInText(text: string): Readonly<Record<string, unknown>> | undefined {
-  if (text === '') return undefined
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined
-  } catch {
-    return undefined
   }
 }
 
