@@ -1,7 +1,7 @@
 /** Creates the data of the scenarios through the API, as clients would. */
-import { mapConcurrently } from '../measure/map-concurrently.js'
 import type { Api, Session } from '@hermod/testkit'
 import type { SendPlan } from '../load/plan.js'
+import { mapConcurrently } from '../measure/map-concurrently.js'
 import { fill } from './fill.js'
 
 /** Users of a population. */

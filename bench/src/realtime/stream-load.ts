@@ -1,7 +1,7 @@
 /** Messages that devices write piece by piece, and the pieces that devices receive. */
-import { mapConcurrently } from '../measure/map-concurrently.js'
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { mapConcurrently } from '../measure/map-concurrently.js'
 import { type Device, expectSuccess } from './device.js'
 import { type Latencies, latencies, recordSince, timedText, toMicroseconds } from './latencies.js'
 import type { RawAnswer } from './raw-socket.js'

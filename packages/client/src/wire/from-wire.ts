@@ -2,7 +2,6 @@
  * Turns objects of the contract into those of the public interface: the only place that knows both.
  * A record that is read is never modified, so it becomes the same public object each time.
  */
-import { jsonObject } from '../core/link/wire-text.js'
 import type * as protocol from '@hermod/protocol'
 import type {
   Announcement,
@@ -40,6 +39,7 @@ import {
   strangerChats,
   streamStates,
 } from '../model/words.js'
+import { jsonObject } from '../core/link/wire-text.js'
 import type { ClientEvents, Plain } from '../protocol-types.js'
 import { publicName, settingNames } from './names.js'
 
