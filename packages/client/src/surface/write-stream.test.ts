@@ -199,6 +199,31 @@ it('stream: a text that is too long ends with what was taken', async () => {
   expect(service.pieces.at(-1)).toMatchObject({ text: '', end: { reason: 'message_too_large' } })
 })
 
+it('stream: a source without an end is read as fast as it is written, and left when the message is full', async () => {
+  const service = new Service()
+  let read = 0
+  let isLeft = false
+  function* endless(): Generator<string> {
+    try {
+      for (;;) {
+        read += 1_000
+        yield 'x'.repeat(1_000)
+      }
+    } finally {
+      isLeft = true
+    }
+  }
+  service.before = ({ index, text }) => {
+    expect(read - Number(index) * 2_700).toBeLessThan(70_000)
+    if (index === 20 && text !== '') throw failure('message_too_large', false)
+    return {}
+  }
+  await expect(service.write(endless())).rejects.toThrow('message_too_large')
+  expect(service.pieces.at(-1)).toMatchObject({ text: '', end: { reason: 'message_too_large' } })
+  expect(service.pieces).toHaveLength(20)
+  await expect.poll(() => isLeft).toBe(true)
+})
+
 it('stream: an aborted signal ends it as cancelled', async () => {
   const service = new Service()
   const abort = new AbortController()

@@ -34,6 +34,8 @@ const paceMs = 200
 const aliveMs = 10_000
 /** Any 2,700 units have at most 8,192 bytes, which an append may have. */
 const maxUnits = 2_700
+/** The text that waits for appends before the source is read on: more than fits in a message. */
+const maxWaitingUnits = 65_536
 /** The time for which a call is repeated; the service ends a silent stream after it. */
 const patienceMs = 30_000
 
@@ -53,11 +55,13 @@ export async function writeStream(
   let end: StreamEnd | undefined
   let problem: { readonly error: unknown } | undefined
   let wake: () => void = () => {}
+  let readOn: () => void = () => {}
   const stop = (by: StreamEnd, error?: unknown) => {
     end ??= by
     if (error !== undefined) problem ??= { error }
     if (end.state !== 'done') leaving.abort()
     wake()
+    readOn()
   }
   const abort = () =>
     stop({ state: 'cancelled' }, new ClientError(failureOf('aborted', 'the signal was aborted')))
@@ -88,6 +92,7 @@ export async function writeStream(
       const [text, rest] = takePiece(pending, end !== undefined)
       pieces.set(index, text)
       pending = end && end.state !== 'done' ? '' : rest
+      if (pending.length <= maxWaitingUnits) readOn()
       const last = end && pending === '' ? end : undefined
       if (await append(index, text, last)) break
       if (!last) await waitFor(paceMs, true)
@@ -110,6 +115,10 @@ export async function writeStream(
         checkText('each piece of source', text, { isEmptyAllowed: true })
         pending += text
         wake()
+        if (pending.length > maxWaitingUnits)
+          await new Promise<void>((resolve) => {
+            readOn = resolve
+          })
       }
       stop({ state: 'done' })
     } catch (error) {
