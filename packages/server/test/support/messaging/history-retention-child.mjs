@@ -34,6 +34,8 @@ const retention = new HistoryRetention({
   messages: stores.messages,
   changes: new ChangeStore(database),
   receiptRequests: new ReceiptRequestStore(database),
+  reactions: stores.reactions,
+  pinnedMessages: stores.pinnedMessages,
   outbox: new Outbox({ database, store: stores.outbox, clock, appended() {} }),
   clock,
 })
