@@ -47,7 +47,7 @@ async function answerOf(call: Call, key: string): Promise<unknown> {
   const answer = await call(kind.op, kind.params?.([ref]) ?? {}).catch(() => undefined)
   if (!answer) return kind.empty
   const data = kind.member ? answer.data[kind.member] : answer.data
-  if (kind.batch) return data[0] ?? kind.empty
+  if (kind.batch && kind.empty === null) return data[0] ?? null
   const second = kind.more && data.length > 0 ? kind.more(ref, data) : undefined
   return second ? (await call(second.op, second.params)).data : data
 }
