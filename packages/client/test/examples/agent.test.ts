@@ -91,13 +91,17 @@ class Lab implements AsyncDisposable {
     }, `${count} answers`)
   }
 
-  /** Waits until the open answer has as many more characters, and returns it. */
-  async grown(by: number): Promise<Json> {
+  /**
+   * Waits until an answer has as many more characters or has ended, and returns it.
+   * @param index its place among all answers
+   */
+  async grown(by: number, index = 0): Promise<Json> {
     const textOf = (message: Json): string => message?.stream?.text ?? ''
     let first: number | undefined
     return this.until(async () => {
-      const message = (await this.answers()).at(-1)
-      if (message?.stream.state !== 'open') return false
+      const message = (await this.answers())[index]
+      if (message === undefined) return false
+      if (message.stream.state !== 'open') return message
       const text = textOf(message)
       expect(text.startsWith(this.seen.get(message.msg_id) ?? '')).toBe(true)
       this.seen.set(message.msg_id, text)
@@ -171,25 +175,26 @@ it('kills of the service and of the assistant in mid-sentence lose and double no
   lab = await Lab.start()
   const random = new Random(Number(process.env.HERMOD_TEST_SEED ?? 20_260_101))
   await lab.startAgent()
-  const counts = isFullRun ? [150, 40, 90, 120] : [40]
+  const counts = isFullRun ? [150, 120, 160, 140] : [40]
   const asked = [...counts]
   const agentKills = isFullRun ? 3 : 1
   for (const count of counts) {
     await lab.ask(`count to ${count}`)
+    const index = asked.indexOf(count)
     for (let kill = 0; kill < agentKills; kill++) {
-      await lab.grown(random.integer(1, isFullRun ? 25 : 8))
+      await lab.grown(random.integer(1, isFullRun ? 25 : 8), index)
       await lab.killService()
-      await lab.grown(random.integer(1, isFullRun ? 25 : 8))
+      await lab.grown(random.integer(1, isFullRun ? 25 : 8), index)
       await lab.killAgent()
       if (kill === 0) {
         // While the assistant is away.
         await lab.ask('count to 3')
-        asked.splice(asked.indexOf(count) + 1, 0, 3)
+        asked.splice(index + 1, 0, 3)
       }
       await lab.startAgent()
     }
-    const answers = await lab.ended(asked.indexOf(count) + 2)
-    expect(answers.length).toBe(asked.indexOf(count) + 2)
+    const answers = await lab.ended(index + 2)
+    expect(answers.length).toBe(index + 2)
   }
   const answers = await lab.ended(asked.length)
   expect(answers.map(({ content, stream }) => [content, stream.state])).toEqual(
