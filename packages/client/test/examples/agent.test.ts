@@ -263,5 +263,8 @@ if (isFullRun)
     expect(before).toEqual(first)
     expect([answer.content, answer.stream.state]).toEqual([upTo(30), 'done'])
     expectPieces(lab, before, 1)
+    // The line comes after those of its pieces.
+    const isLogged = () => lab?.agents[1]?.output().includes('is answered: done') ?? false
+    await lab.until(isLogged, 'the log of the answer')
     expectPieces(lab, answer, 0)
   })

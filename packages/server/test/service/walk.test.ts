@@ -110,8 +110,12 @@ describe.each(testBackends())('callers on $name', (backend) => {
 
   beforeAll(async () => {
     // Webhooks may go to this machine, where nothing listens.
-    // Each refused append leaves a message open.
-    const settings = { HERMOD_OUTBOUND_ALLOW: '127.0.0.1', HERMOD_STREAMS_PER_SENDER: '1000' }
+    const settings = {
+      HERMOD_OUTBOUND_ALLOW: '127.0.0.1',
+      // Each refused append leaves a message open, whose end is no event of another operation.
+      HERMOD_STREAMS_PER_SENDER: '1000',
+      HERMOD_STREAM_SILENT_SECONDS: '3600',
+    }
     watched = isOverHttp
       ? await WatchedServer.start(backend, { env: settings })
       : await InProcessServer.start(backend, settings)

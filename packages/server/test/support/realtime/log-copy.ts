@@ -83,7 +83,7 @@ export class LogCopy {
     this.#hold(data)
     // An own message reads what is before it; the server knows the exception, notifications.
     if (data.sender_id === this.userId) this.isStale = true
-    else if (this.muteMode !== 2) this.unread++
+    else if (this.muteMode !== 2 && data.seq > this.readSeq) this.unread++
     // Who sends has read what is before, except by notifications.
     if (data.sender_id !== this.userId && !data.is_system)
       this.peerReadSeq = Math.max(this.peerReadSeq, data.seq)
@@ -127,10 +127,12 @@ export class LogCopy {
   }
 
   /**
-   * Takes what a head says. A head that is older than the copy says nothing about messages and unread ones.
+   * Takes what a head says. A head that is older than the copy, or was read before a mark that came
+   * earlier on the socket, says nothing about messages and unread ones.
    * @returns the changes that `message.changes` must be asked for begin above the copy's number
    */
   takeHead(head: Json, window: number): 'taken' | 'gap' {
+    const isBeforeMark = head.read_seq < this.readSeq || head.hidden_msg_id < this.hiddenId
     this.#hideUpTo(Number(head.hidden_msg_id))
     this.readSeq = Math.max(this.readSeq, head.read_seq)
     this.peerReadSeq = Math.max(this.peerReadSeq, head.peer_read_seq)
@@ -142,7 +144,7 @@ export class LogCopy {
       isMissing = head.from > this.change
       if (!isMissing) for (const change of head.changes) this.apply(change)
     } else if (head.change > this.change) this.#takeWindow(head, window)
-    if (head.change === this.change) {
+    if (head.change === this.change && !isBeforeMark) {
       this.seq = head.seq
       this.unread = head.unread
       this.isStale = false

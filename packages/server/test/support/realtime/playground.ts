@@ -215,11 +215,16 @@ export class Playground implements AsyncDisposable {
   }
 
   /**
-   * Every client comes back once more.
-   * @returns the heads that this has cost; the position of a frame may trail, that of a sync does
-   * not
+   * Waits until every client comes back without a head: the position of a frame may trail, and what
+   * a return has delivered is written a moment later.
    */
-  async comeBack(): Promise<number> {
+  async comeBackWithoutCost(): Promise<void> {
+    const isFree = async () => (await this.#comeBack()) === 0
+    await waitFor(isFree, { what: 'returns that cost nothing', timeoutMs: patienceMs })
+  }
+
+  /** @returns the heads that the return of every client has cost */
+  async #comeBack(): Promise<number> {
     const heads = () => this.clients.reduce((sum, { counts }) => sum + counts.heads, 0)
     const [before, connections] = [heads(), this.clients.map(({ counts }) => counts.connections)]
     for (const client of this.clients) client.cutAfter(0)
