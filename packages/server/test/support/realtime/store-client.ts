@@ -125,7 +125,8 @@ export class StoreClient {
       ...(deviceGuid !== undefined && { deviceGuid }),
     })
     if (answer.code !== 200) {
-      this.wrong.push(`session.open of ${userId}: ${JSON.stringify(answer)}`)
+      // A service that stops or has no database is tried again.
+      if (!answer.retry) this.wrong.push(`session.open of ${userId}: ${JSON.stringify(answer)}`)
       client.terminate()
       return
     }
@@ -217,6 +218,7 @@ export class StoreClient {
         log: copy.log,
         after_change: copy.change,
       })
+      if (answer.retry) throw new Error(`message.changes: ${answer.message}`)
       if (answer.code !== 200) return true
       if (!copy.takeChanges(answer.data)) return false
     }
