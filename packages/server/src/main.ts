@@ -1,6 +1,5 @@
 /** The entry of the `hermod` command. */
-import { createRequire } from 'node:module'
-import type { CommandDependencies, Migration } from './commands/program.js'
+import type { CommandDependencies, MigrationResult } from './commands/program.js'
 import { restartCode, runProgram } from './commands/program.js'
 import { type LocalCalls, RestartNeeded } from './commands/runtime/call.js'
 import type { PushSimulationOptions } from './commands/runtime/command.js'
@@ -8,13 +7,12 @@ import type { LoadedConfig } from './config/config.js'
 import type { RunningServer } from './context/server/server.js'
 import type { Logger } from './observability/log.js'
 import { stopSignal } from './lib/system/stop-signal.js'
+import { version } from './lib/version.js'
 
 /** The time for calls to end when the database has another history. */
 const historyEndMs = 5_000
 /** The time for a reader to take the last lines of a stopped service. */
 const unreadOutputMs = 1_000
-
-const { version } = createRequire(import.meta.url)('../package.json') as { version: string }
 
 /** @param args without the interpreter and the script */
 export async function run(args: readonly string[]): Promise<void> {
@@ -37,7 +35,10 @@ export async function run(args: readonly string[]): Promise<void> {
 
 // Each is imported by the command that needs it, so that the others start at once.
 
-async function serve(loaded: LoadedConfig): Promise<void> {
+async function serve(
+  loaded: LoadedConfig,
+  options: { readonly withoutCopy: boolean },
+): Promise<void> {
   const [{ startService }, { createLog }] = await Promise.all([
     import('./context/server/server.js'),
     import('./observability/log.js'),
@@ -45,7 +46,7 @@ async function serve(loaded: LoadedConfig): Promise<void> {
   // The service outlives the reader of its log.
   process.stdout.on('error', () => {})
   const log = createLog(loaded.config.log.level)
-  const server = await startService(loaded, log)
+  const server = await startService(loaded, log, options)
   if (server.first) process.stdout.write(firstStartText(server.url, server.first))
   const { url, nodeId } = server
   log.info({ url, node: nodeId, version, storage: loaded.config.storage.kind }, 'listening')
@@ -113,19 +114,19 @@ const local: LocalCalls = async (loaded) => {
 
 async function migrate(
   loaded: LoadedConfig,
-  options: { readonly statusOnly: boolean },
-): Promise<readonly Migration[]> {
+  { withoutCopy, ...options }: { readonly statusOnly: boolean; readonly withoutCopy: boolean },
+): Promise<MigrationResult> {
   const [{ migrateDatabase }, { createLog }] = await Promise.all([
     import('./context/database/migration.js'),
     import('./observability/log.js'),
   ])
-  return migrateDatabase({ ...loaded, log: createLog('silent') }, options)
+  return migrateDatabase({ ...loaded, withoutCopy, log: createLog('silent') }, options)
 }
 
 async function checkDatabase(loaded: LoadedConfig): Promise<string | null> {
   if (loaded.config.storage.kind === 'sqlite') return null
   const [{ openDatabase }, { DatabaseUnreachableError }, { createLog }] = await Promise.all([
-    import('./context/context.js'),
+    import('./context/database/open-database.js'),
     import('./context/database/start-check.js'),
     import('./observability/log.js'),
   ])

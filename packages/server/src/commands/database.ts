@@ -11,6 +11,12 @@ import {
 import { commandOf, flag } from './runtime/fields.js'
 import { formatTable } from './runtime/output.js'
 
+/** For the commands that change the schema. */
+export const withoutCopyFlag = [
+  '--without-copy',
+  'change the schema without a copy of the embedded database from before',
+] as const
+
 const mebibyte = 2 ** 20
 const words = { applied: 'applied', appliedNow: 'applied now', pending: 'pending' } as const
 
@@ -20,13 +26,27 @@ export function addMigrateCommand(program: Command, context: CommandContext): vo
     'migrate',
     'Brings the database schema up to date; serve does the same when it starts.',
   )
-  const fields = { status: flag('--status', 'only list the migrations and their state') }
-  commandOf(command, context, fields, async ({ status: statusOnly = false }, options) => {
-    const migrations = await context.dependencies.migrate(context.load(), { statusOnly })
-    context
-      .printer(options)
-      .print(migrations, () => `${migrationTable(migrations)}\n${migrationSummary(migrations)}`)
-  })
+  const fields = {
+    status: flag('--status', 'only list the migrations and their state'),
+    without_copy: flag(...withoutCopyFlag),
+  }
+  commandOf(
+    command,
+    context,
+    fields,
+    async ({ status: statusOnly = false, without_copy: withoutCopy = false }, options) => {
+      const { migrations, copy } = await context.dependencies.migrate(context.load(), {
+        statusOnly,
+        withoutCopy,
+      })
+      const text = [
+        migrationTable(migrations),
+        migrationSummary(migrations),
+        ...(copy === null ? [] : [`The database from before is kept for a week as ${copy}.`]),
+      ]
+      context.printer(options).print({ migrations, copy }, () => text.join('\n'))
+    },
+  )
 }
 
 function migrationTable(migrations: readonly Migration[]): string {

@@ -42,13 +42,14 @@ const simulatedCall = {
 interface Setup extends Partial<Pick<CommandDependencies, 'env' | 'serve'>> {
   readonly answer?: Partial<OperatorAnswer>
   readonly migrations?: readonly Migration[]
+  readonly copy?: string | null
   readonly compaction?: { readonly before: number; readonly after: number } | null
 }
 
 /** Runs one command line on fakes, in a folder that no server uses. */
 async function run(
   line: string,
-  { answer, migrations = [], compaction = null, env = {}, serve }: Setup = {},
+  { answer, migrations = [], copy = null, compaction = null, env = {}, serve }: Setup = {},
 ) {
   const calls: [string, OperatorParams][] = []
   const done: string[] = []
@@ -63,9 +64,9 @@ async function run(
       stderr,
       now: () => now,
       serve: serve ?? (async ({ config }) => void done.push(`serve ${config.http.port}`)),
-      async migrate(_loaded, { statusOnly }) {
-        done.push(`migrate ${statusOnly}`)
-        return migrations
+      async migrate(_loaded, { statusOnly, withoutCopy }) {
+        done.push(`migrate ${statusOnly} ${withoutCopy}`)
+        return { migrations, copy }
       },
       async checkDatabase() {
         return null
@@ -407,14 +408,22 @@ describe('hermod migrate', () => {
   ]
 
   it('applies by default and only looks with --status', async () => {
-    expect((await run('migrate')).done).toEqual(['migrate false'])
+    expect((await run('migrate')).done).toEqual(['migrate false false'])
     const { done, out } = await run('migrate --status', { migrations })
-    expect(done).toEqual(['migrate true'])
+    expect(done).toEqual(['migrate true false'])
     expect(out).toBe(
       'migration  state\n001-start  applied\n002-more   pending\n1 to be applied by hermod migrate.\n',
     )
-    expect(JSON.parse((await run('migrate --status --json', { migrations })).out)).toEqual(
+    expect(JSON.parse((await run('migrate --status --json', { migrations })).out)).toEqual({
       migrations,
+      copy: null,
+    })
+  })
+
+  it('names the copy from before, which --without-copy leaves out', async () => {
+    expect((await run('migrate --without-copy')).done).toEqual(['migrate false true'])
+    expect((await run('migrate', { migrations, copy: '/data/copy' })).out).toContain(
+      'The database from before is kept for a week as /data/copy.\n',
     )
   })
 })

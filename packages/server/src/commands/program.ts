@@ -4,7 +4,12 @@ import { ConfigError } from '../config/config.js'
 import { CommandFailure, RestartNeeded } from './runtime/call.js'
 import { CommandContext, type CommandDependencies } from './runtime/command.js'
 
-export type { CommandDependencies, Migration, MigrationState } from './runtime/command.js'
+export type {
+  CommandDependencies,
+  Migration,
+  MigrationResult,
+  MigrationState,
+} from './runtime/command.js'
 
 /** EX_TEMPFAIL of sysexits.h: the same command may succeed when it is run again. */
 export const restartCode = 75

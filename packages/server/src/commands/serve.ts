@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { options } from '../config/options.js'
+import { withoutCopyFlag } from './database.js'
 import { CommandFailure } from './runtime/call.js'
 import type { CommandContext } from './runtime/command.js'
 
@@ -7,9 +8,10 @@ export function addServeCommand(program: Command, context: CommandContext): void
   program
     .command('serve')
     .description('Runs the service until SIGTERM, SIGINT or SIGHUP.')
-    .action(async () => {
+    .option(...withoutCopyFlag)
+    .action(async ({ withoutCopy = false }: { readonly withoutCopy?: boolean }) => {
       const loaded = context.load()
-      await context.dependencies.serve(loaded).catch((error: unknown) => {
+      await context.dependencies.serve(loaded, { withoutCopy }).catch((error: unknown) => {
         throw explainListenError(error, loaded.config.http.host)
       })
     })

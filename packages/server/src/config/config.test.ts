@@ -34,6 +34,7 @@ describe('loadConfig', () => {
     expect(config).toEqual({
       dataDir: resolve('data'),
       storage: { kind: 'sqlite', dataDir: resolve('data') },
+      migrate: 'auto',
       http: {
         host: '127.0.0.1',
         port: 8080,

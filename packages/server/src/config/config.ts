@@ -38,6 +38,8 @@ export interface ServerConfig {
   /** Absolute path. With PostgreSQL too it has the process's own files. */
   readonly dataDir: string
   readonly storage: StorageConfig
+  /** `manual`: only `hermod migrate` changes the schema of the database. */
+  readonly migrate: OptionValues['migrate']
   readonly http: {
     readonly host: string
     /** 0: any free port. */
@@ -246,6 +248,7 @@ function serverConfig(values: OptionValues, path: string | undefined): ServerCon
   return {
     dataDir,
     storage: storageConfig(values, dataDir),
+    migrate: values.migrate,
     http: {
       host: values.host,
       port: values.port,

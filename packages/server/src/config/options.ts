@@ -384,6 +384,12 @@ export const options = {
     default: 5,
     text: 'How long a statement may take on PostgreSQL before its call is refused; the embedded database ignores it. Changes of the schema and integrity checks have no deadline.',
   }),
+  migrate: choiceOption({
+    name: 'HERMOD_MIGRATE',
+    values: ['auto', 'manual'],
+    default: 'auto',
+    text: 'A start brings the schema of the database up to date (auto), or leaves that to hermod migrate (manual): with PostgreSQL the service waits for it and is not ready, with the embedded database the start is refused.',
+  }),
   batchMessages: integerOption({
     name: 'HERMOD_BATCH_MESSAGES',
     unit: 'messages',

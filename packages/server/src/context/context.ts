@@ -1,20 +1,14 @@
 /** The composition root: the only folder that constructs the parts of the service and knows all of them. */
-import { join } from 'node:path'
 import type { BlobStore } from '../blobs/blob-store.js'
 import { DiskFloor } from '../blobs/disk-floor.js'
 import type { Bus } from '../bus/bus.js'
 import type { Carrier } from '../bus/carrier.js'
 import type { ServerConfig } from '../config/config.js'
 import { options as configOptions } from '../config/options.js'
-import type { ServerSecrets } from '../config/secrets.js'
-import { CacheCheck } from '../db/checks/cache-check.js'
-import { Database } from '../db/database.js'
-import { sqliteDialect } from '../db/dialect/sqlite.js'
+import type { Database } from '../db/database.js'
 import { Epoch } from '../db/identity/epoch.js'
-import { DatabaseHealth } from '../db/health.js'
 import { findNewestIdTime, IdReservations } from '../db/id-reservations.js'
 import { IdentityStore } from '../db/identity/identity-store.js'
-import { migrate } from '../db/migrations/migrate.js'
 import type { NodeDelivery } from '../delivery/node-delivery.js'
 import { loginClasses } from '../domain/login/login-queue.js'
 import { JobQueue } from '../jobs/job-queue.js'
@@ -48,15 +42,9 @@ import { createNode } from './adapters/node.js'
 import { PushGateways } from './adapters/push-gateways.js'
 import { createNodeSessions, type NodeSessions } from './adapters/sessions.js'
 import { createCaches } from './caches.js'
-import {
-  databaseLog,
-  isDatabaseFailure,
-  lostConnectionLog,
-  lostHistoryLog,
-} from './database/database-log.js'
+import { isDatabaseFailure, lostHistoryLog } from './database/database-log.js'
 import { LossGuard } from './database/loss-guard.js'
-import { procedures } from './database/procedures.js'
-import { requireUsable } from './database/start-check.js'
+import { type DatabaseOptions, openCurrentDatabase } from './database/open-database.js'
 import { createHandlers } from './handlers.js'
 import { readableByOthers } from './secret-key.js'
 import { createDomains, type Domains, type Services, servicesOf } from './services.js'
@@ -88,10 +76,7 @@ export interface Context {
   stop(): Promise<void>
 }
 
-export interface ContextOptions {
-  readonly config: ServerConfig
-  readonly secrets: ServerSecrets
-  readonly log: Logger
+export interface ContextOptions extends DatabaseOptions {
   /**
    * Creates the data folder when it does not exist, and may make its files those of the database;
    * default: its absence is an error.
@@ -101,69 +86,6 @@ export interface ContextOptions {
   readonly core?: CoreChannel | undefined
   /** The time that rules use; the machine's by default. */
   readonly clock?: Clock | undefined
-  /** Leases and jobs go by `clock` too, also with PostgreSQL; for tests that set the time. */
-  readonly goesByClock?: boolean | undefined
-}
-
-/** The file of the embedded database. */
-export function databasePath(dataDir: string): string {
-  return join(dataDir, 'hermod.db')
-}
-
-/**
- * Opens the database of a configuration. With the embedded one the caller has locked the folder.
- * @throws Error when it cannot hold the data of this build
- */
-export async function openDatabase(options: ContextOptions): Promise<Database> {
-  const { storage } = options.config
-  const name =
-    storage.kind === 'sqlite'
-      ? databasePath(storage.dataDir)
-      : `of ${configOptions.databaseUrl.name} (${storage.redactedUrl})`
-  return Lifecycle.start(async (parts) => {
-    const database = parts.add(await createDatabase(options), (each) => each[Symbol.asyncDispose]())
-    await requireUsable(database, name)
-    return database
-  })
-}
-
-async function createDatabase({
-  config,
-  secrets,
-  log,
-  goesByClock,
-}: ContextOptions): Promise<Database> {
-  const { storage, checkAnswers } = config
-  const checks = checkAnswers ? { cacheCheck: new CacheCheck(), checksEnds: true } : {}
-  const health = new DatabaseHealth(databaseLog(log))
-  if (storage.kind === 'sqlite')
-    return new Database(
-      sqliteDialect(databasePath(storage.dataDir), {
-        onCheckpointError: (error) => log.warn({ err: error }, 'checkpoint failed'),
-        onLogHeld: (walBytes) =>
-          log.warn(
-            { walBytes },
-            'a reader holds the write-ahead log of the database, which grows until the reader ends; close other programs that have hermod.db open',
-          ),
-        procedures,
-      }),
-      checks,
-      health,
-    )
-  // Imported here so that the embedded engine does not load it.
-  const { postgresDialect } = await import('../db/dialect/postgres.js')
-  return new Database(
-    postgresDialect({
-      url: secrets.databaseUrl ?? '',
-      poolSize: storage.maxConnections,
-      deadlineMs: storage.deadlineMs,
-      goesByProcess: goesByClock,
-      stalls: health,
-      onError: lostConnectionLog(log),
-    }),
-    checks,
-    health,
-  )
 }
 
 /** Returns what brings messages between the nodes; null with the embedded database. */
@@ -183,12 +105,11 @@ export function openContext(options: ContextOptions): Promise<Context> {
     const lockData = options.createsFolder ? lockNewFolder : lockFolder
     const { isDiskFull } = parts.add(lockData(config.dataDir), (lock) => lock.release())
     if (isDiskFull) log.error({ path: config.dataDir }, 'the disk of the data folder is full')
-    const database = parts.add(await openDatabase(options), (each) => each[Symbol.asyncDispose]())
+    const { database } = await openCurrentDatabase(options)
+    parts.add(database, (each) => each[Symbol.asyncDispose]())
     await requireDurableCommits(database, options)
     const notice = await database.dialect.findNotice?.(database.writer)
     if (notice) log.warn(`${notice}; raise the limit, or lower ${configOptions.databasePool.name}`)
-    const applied = await migrate(database)
-    if (applied.length > 0) log.info({ migrations: applied }, 'schema brought up to date')
     const providers = parts.add(new PushGateways(), (each) => each[Symbol.asyncDispose]())
     const { store, freeDiskBytes } = config.files
     const fileFolder = store.kind === 'folder' ? store.folder : store.spoolFolder

@@ -24,6 +24,7 @@ import { createPush } from './domains/push.js'
 import { createPresence } from './domains/realtime/presence.js'
 import { createSessions } from './domains/realtime/sessions.js'
 import { createSecrets } from './domains/secrets.js'
+import { createUpgrades } from './domains/upgrades.js'
 import { createAccounts, createUsers } from './domains/users.js'
 import { createWebhooks } from './domains/webhooks.js'
 import type { Infrastructure } from './infrastructure.js'
@@ -178,6 +179,7 @@ export function createDomains(
     push,
     secrets: secret,
     sessions,
+    upgrades: createUpgrades(infrastructure, { config }),
     users,
     webhooks,
   } satisfies Record<string, Domain>

@@ -637,6 +637,7 @@ export const personalData = {
     identity_id: move.none,
     epoch: move.none,
     runs_with: move.none,
+    version: never.none,
     bus_channel: move.none,
     files_folder: move.none,
     files_node: move.none,

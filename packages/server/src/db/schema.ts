@@ -1006,6 +1006,8 @@ export interface DatabaseIdentityTable {
   epoch: string
   /** The oldest schema whose build may use the database. */
   runs_with: number
+  /** The version of the build that made the schema. */
+  version: string
   /** The channel of messages between nodes, which only readers of this table know. */
   bus_channel: string
   /** The mark of the folder that has the files; null: none has yet, or they are in S3. */

@@ -444,7 +444,7 @@ function migrateCommand(backend: Backend): void {
     const settings = { HERMOD_DATA_DIR: folder.path, HERMOD_DATABASE_URL: database.url }
     const run = async (...args: string[]) =>
       printedJson(await callHermod(['migrate', ...args, '--json'], settings))
-    const states = (migrations: { state: string }[]) => [
+    const states = ({ migrations }: { migrations: { state: string }[] }) => [
       ...new Set(migrations.map(({ state }) => state)),
     ]
     expect(states(await run('--status'))).toEqual(['pending'])

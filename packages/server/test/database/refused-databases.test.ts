@@ -9,6 +9,7 @@ import {
 import { afterAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../dist/config/config.js'
 import { migrateDatabase } from '../../dist/context/database/migration.js'
+import { version } from '../../dist/lib/version.js'
 import { createLog } from '../../dist/observability/log.js'
 import { migrateLater } from '../support/database/later-migration.js'
 import { countOfWaiting, type DataPlace, openSql } from '../support/database/sql.js'
@@ -66,7 +67,7 @@ for (const backend of testBackends()) {
       await migrate(place)
       await migrateLater(place)
       expect(await refusal(place)).toContain(
-        'has the schema 2, and this build knows schemas up to 1; start the newer build again',
+        `has the schema 2 of version 9.0.0, and this is version ${version}, which knows schemas up to 1; start version 9.0.0 again, or restore the`,
       )
     })
 
@@ -74,7 +75,7 @@ for (const backend of testBackends()) {
       const place = await emptyPlace(backend)
       await migrate(place)
       await migrateLater(place, 1)
-      const states = await migrate(place)
+      const states = (await migrate(place)).migrations
       expect(states.map(({ state }) => state)).toEqual(['applied', 'applied'])
       expect(states[1]?.name).toBe('002-made-up')
       // A still later one ends it.

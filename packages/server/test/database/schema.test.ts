@@ -141,7 +141,7 @@ async function migrate(place: DataPlace, ...options: string[]) {
   return out
 }
 
-const states = (out: string) => JSON.parse(out) as { name: string; state: string }[]
+const states = (out: string) => JSON.parse(out).migrations as { name: string; state: string }[]
 
 afterAll(async () => {
   for (const { folder, database } of opened) {

@@ -19,6 +19,13 @@ export interface Migration {
   readonly state: MigrationState
 }
 
+export interface MigrationResult {
+  /** Every known migration, in order. */
+  readonly migrations: readonly Migration[]
+  /** The copy of the embedded database from before the change; null where none was made. */
+  readonly copy: string | null
+}
+
 /** A gateway of the simulator: a push certificate that it takes, and where it listens. */
 export interface SimulatedGatewaySettings {
   readonly channel: string
@@ -82,12 +89,12 @@ export interface CommandDependencies {
   readonly stderr: Writable
   readonly local: LocalCalls
   /** Ends when the server has stopped. */
-  serve(loaded: LoadedConfig): Promise<void>
-  /** Brings the schema up to date, or only looks; every known migration in order. */
+  serve(loaded: LoadedConfig, options: { readonly withoutCopy: boolean }): Promise<void>
+  /** Brings the schema up to date, or only looks. */
   migrate(
     loaded: LoadedConfig,
-    options: { readonly statusOnly: boolean },
-  ): Promise<readonly Migration[]>
+    options: { readonly statusOnly: boolean; readonly withoutCopy: boolean },
+  ): Promise<MigrationResult>
   /**
    * Checks a PostgreSQL database as `serve` does; the embedded one has no such check.
    * @returns the reason when the database does not answer, or null

@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module'
 import { hostname } from 'node:os'
 import type { ServerConfig } from '../../config/config.js'
 import type { Database } from '../../db/database.js'
@@ -6,6 +5,7 @@ import { currentSchemaNumber } from '../../db/migrations/migrate.js'
 import type { Clock } from '../../lib/clock.js'
 import { LiveNode, type NodeObserver } from '../../nodes/live-node.js'
 import { LiveShares } from '../../nodes/live-shares.js'
+import { version } from '../../lib/version.js'
 import { type RunningNode, soleNode } from '../../nodes/node.js'
 import { nodeIdOf, renewNodeId } from '../../nodes/node-id.js'
 import { type LoadSources, NodeLoad } from '../../nodes/node-load.js'
@@ -14,8 +14,6 @@ import type { Logger } from '../../observability/log.js'
 import type { Metrics } from '../../observability/metrics.js'
 import { isDatabaseFailure } from '../database/database-log.js'
 import type { Stores } from '../stores.js'
-
-const { version } = createRequire(import.meta.url)('../../../package.json') as { version: string }
 
 interface CreateNodeOptions {
   readonly config: ServerConfig

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../db/database.js'
 import { IdentityStore } from '../../db/identity/identity-store.js'
-import { migrate } from '../../db/migrations/migrate.js'
 import { lockFolder } from '../../lib/concurrency/folder-lock.js'
-import { type ContextOptions, openDatabase } from '../context.js'
+import { type DatabaseOptions, openCurrentDatabase } from './open-database.js'
 
 /** A connection that was closed a moment ago is still listed. */
 const attempts = 10
@@ -26,12 +25,12 @@ export class NodesRunningError extends Error {
  * @returns the new epoch
  * @throws FolderLockedError, NodesRunningError
  */
-export async function newEpoch(options: ContextOptions): Promise<string> {
+export async function newEpoch(options: DatabaseOptions): Promise<string> {
   const { storage } = options.config
   const lock = storage.kind === 'sqlite' ? lockFolder(storage.dataDir) : null
   try {
-    await using database = await openDatabase(onOneConnection(options))
-    await migrate(database)
+    const { database } = await openCurrentDatabase(onOneConnection(options))
+    await using _ = database
     for (let attempt = 1; ; attempt++) {
       try {
         return await renew(database)
@@ -55,7 +54,7 @@ function renew(database: Database): Promise<string> {
 }
 
 /** The command is the only user of its connection, so that it does not count its own. */
-function onOneConnection(options: ContextOptions): ContextOptions {
+function onOneConnection(options: DatabaseOptions): DatabaseOptions {
   const { config } = options
   if (config.storage.kind === 'sqlite') return options
   return { ...options, config: { ...config, storage: { ...config.storage, maxConnections: 1 } } }

@@ -5,7 +5,10 @@ import { requireUsable } from './start-check.js'
 /** The refusal of a database whose first connection fails. */
 function refusal(message: string): Promise<string> {
   const dialect = { findProblem: () => Promise.reject(new Error(message)) }
-  return requireUsable({ dialect } as unknown as Database, 'of a test').then(
+  return requireUsable({ dialect } as unknown as Database, {
+    name: 'of a test',
+    wayBack: () => '',
+  }).then(
     () => 'accepted',
     (error: Error) => error.message,
   )

@@ -1,18 +1,27 @@
 import type { Database } from '../../db/database.js'
-import { findSchemaProblem } from '../../db/migrations/migrate.js'
+import { findSchemaProblem, type Release } from '../../db/migrations/migrate.js'
 
 /** The database did not answer the check. */
 export class DatabaseUnreachableError extends Error {
   override readonly name = 'DatabaseUnreachableError'
 }
 
+interface StartCheckOptions {
+  /** The name of the database, for operators. */
+  readonly name: string
+  /** Default: this build. */
+  readonly release?: Release | undefined
+  /** Returns the end of a sentence: how to return from a newer version to this one. */
+  wayBack(newer: string): string
+}
+
 /**
  * Checks, before anything is written, that a database can hold the data of this build.
- * @param name of the database, for operators
  * @throws DatabaseUnreachableError; Error that names the database, the problem and the remedy
  */
-export async function requireUsable(database: Database, name: string): Promise<void> {
-  const problem = await findProblem(database).catch((error: NodeJS.ErrnoException) => {
+export async function requireUsable(database: Database, options: StartCheckOptions): Promise<void> {
+  const { name } = options
+  const problem = await findProblem(database, options).catch((error: NodeJS.ErrnoException) => {
     // A name with several addresses fails with an error that has a code and no text.
     const reason = error.message || error.code || 'unknown'
     const text = `the database ${name} cannot be used: ${reason}${remedyOf(reason)}`
@@ -37,7 +46,12 @@ function remedyOf(reason: string): string {
   return remedy === undefined ? '' : `; ${remedy}`
 }
 
-async function findProblem(database: Database): Promise<string | null> {
+async function findProblem(
+  database: Database,
+  { wayBack, release }: StartCheckOptions,
+): Promise<string | null> {
   const { dialect, writer } = database
-  return (await dialect.findProblem?.(writer)) ?? (await findSchemaProblem(database))
+  return (
+    (await dialect.findProblem?.(writer)) ?? (await findSchemaProblem(database, wayBack, release))
+  )
 }

@@ -8,6 +8,7 @@ import type { Executor } from '../../pipeline/executor.js'
 import { nodeNotices, requireFewNodes } from '../../nodes/node-notices.js'
 import { type Context, type ContextOptions, openContext } from '../context.js'
 import { Readiness } from './readiness.js'
+import { waitForSchema } from './schema-wait.js'
 import { type MakeRoutes, startTransports } from './transports.js'
 import { createWorkers } from './workers.js'
 
@@ -41,9 +42,12 @@ export function startService(
   {
     routes,
     ...own
-  }: Pick<ContextOptions, 'core' | 'clock' | 'goesByClock'> & { readonly routes?: MakeRoutes } = {},
+  }: Pick<ContextOptions, 'core' | 'clock' | 'goesByClock' | 'withoutCopy' | 'release'> & {
+    readonly routes?: MakeRoutes
+  } = {},
 ): Promise<RunningServer> {
   return Lifecycle.start(async (parts) => {
+    await waitForSchema({ config, secrets, log, ...own })
     const context = parts.add(
       await openContext({ config, secrets, log, createsFolder: true, ...own }),
       (each) => each.stop(),

@@ -13,8 +13,11 @@ export function initialStatements(dialect: SqlDialect): readonly string[] {
   return [...clustered, ...rows, ...indexes]
 }
 
-/** Every table and index, the slots of IDs, and the identity of the database. */
-export function initialMigration(dialect: SqlDialect): Migration {
+/**
+ * Every table and index, the slots of IDs, and the identity of the database.
+ * @param version of the build
+ */
+export function initialMigration(dialect: SqlDialect, version: string): Migration {
   return {
     async up(db: Kysely<never>): Promise<void> {
       for (const statement of initialStatements(dialect)) await sql.raw(statement).execute(db)
@@ -22,8 +25,8 @@ export function initialMigration(dialect: SqlDialect): Migration {
         await sql`insert into id_slots (slot, owner, reserved_until) values (${slot}, '', 0)`.execute(
           db,
         )
-      await sql`insert into database_identity (identity_id, epoch, runs_with, bus_channel)
-          values (1, ${randomUUID()}, 1, ${`hermod_${randomUUID()}`})`.execute(db)
+      await sql`insert into database_identity (identity_id, epoch, runs_with, version, bus_channel)
+          values (1, ${randomUUID()}, 1, ${version}, ${`hermod_${randomUUID()}`})`.execute(db)
       await dialect.afterSchema?.(db)
     },
   }
@@ -127,6 +130,7 @@ const rowTables = {
     identity_id integer not null primary key,
     epoch text not null,
     runs_with integer not null,
+    version text not null,
     bus_channel text not null,
     files_folder text,
     files_node text`,

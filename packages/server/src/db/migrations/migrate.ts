@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { version } from '../../lib/version.js'
 import type { Database, Queryable } from '../database.js'
 import type { SqlDialect } from '../dialect/dialect.js'
 import { type Migration, Migrator, sql } from '../kysely.js'
 import { initialMigration, initialStatements } from './001-initial.js'
-import { appliedMigrations, schemaNumber, schemaProblem } from './schema-state.js'
+import { appliedMigrations, type Refusals, schemaNumber, schemaProblem } from './schema-state.js'
 
 /**
  * A change of the schema. It only adds: builds of the schema `runsWith` and later run on it, so that
@@ -15,8 +16,12 @@ export interface SchemaMigration extends Migration {
   readonly runsWith: number
 }
 
-/** By name, such as `002-devices`. */
-export type Migrations = Readonly<Record<string, SchemaMigration>>
+/** A build, as far as it changes the schema. */
+export interface Release {
+  readonly version: string
+  /** The migrations after the first one, by name, such as `002-devices`. */
+  readonly migrations: Readonly<Record<string, SchemaMigration>>
+}
 
 /** The time for which a migration tries again to get its locks. */
 const lockPatienceMs = 60_000
@@ -26,48 +31,52 @@ const lockPauseMs = 1_000
  * The migrations after the first one. Until 0.1.0 there are none: a change of the schema changes
  * the first one.
  */
-const laterMigrations: Migrations = {}
+const laterMigrations: Release['migrations'] = {}
+
+/** This build. */
+export const thisRelease: Release = { version, migrations: laterMigrations }
 
 /**
  * The name of the first migration has a hash of its statements, by which a database of another
  * build is distinguished.
  */
-function allMigrations(dialect: SqlDialect, later: Migrations): Record<string, Migration> {
+function allMigrations(dialect: SqlDialect, release: Release): Record<string, Migration> {
   const text = initialStatements(dialect).join('\n')
   const hash = createHash('sha256').update(text).digest('hex').slice(0, 12)
-  const changes = Object.entries(later).map(([name, change]) => [
+  const changes = Object.entries(release.migrations).map(([name, change]) => [
     name,
-    schemaChange(dialect, change),
+    schemaChange(dialect, change, release.version),
   ])
-  return { [`001-initial-${hash}`]: initialMigration(dialect), ...Object.fromEntries(changes) }
+  return {
+    [`001-initial-${hash}`]: initialMigration(dialect, release.version),
+    ...Object.fromEntries(changes),
+  }
 }
 
 /** The migration with its limit of locks, and the builds that may run on its schema. */
 function schemaChange(
   { migrationLocks }: SqlDialect,
   { up, runsWith }: SchemaMigration,
+  by: string,
 ): Migration {
   return {
     async up(db) {
       if (migrationLocks) await sql.raw(migrationLocks.limit).execute(db)
       await up(db)
-      await sql`update database_identity set runs_with = ${runsWith} where runs_with < ${runsWith}`.execute(
+      await sql`update database_identity set version = ${by},
+        runs_with = case when runs_with < ${runsWith} then ${runsWith} else runs_with end`.execute(
         db,
       )
     },
   }
 }
 
-async function migrator(
-  { dialect }: Database,
-  db: Queryable,
-  later: Migrations,
-): Promise<Migrator> {
+async function migrator({ dialect }: Database, db: Queryable, release: Release): Promise<Migrator> {
   // Kysely takes a lock of the database for the whole run, so nodes that start together migrate
   // once and the others wait.
   return new Migrator({
     db,
-    provider: { getMigrations: async () => allMigrations(dialect, later) },
+    provider: { getMigrations: async () => allMigrations(dialect, release) },
     // The order of the list is that of the clock, which may have been wrong; findSchemaProblem
     // checks the names.
     allowUnorderedMigrations: true,
@@ -85,12 +94,33 @@ async function currentSchema(db: Queryable): Promise<string> {
  * Returns the end of a sentence about a database that {@link migrate} must not change: one with the
  * schema of a newer build or of another build before 0.1.0, with other tables, or with a damaged
  * list of migrations. Null otherwise.
+ * @param wayBack how to return from a newer version to this one, as the end of the sentence
  */
 export function findSchemaProblem(
   { dialect, writer }: Database,
-  later = laterMigrations,
+  wayBack: Refusals['wayBack'],
+  release = thisRelease,
 ): Promise<string | null> {
-  return schemaProblem(dialect, writer, Object.keys(allMigrations(dialect, later)))
+  const known = Object.keys(allMigrations(dialect, release))
+  return schemaProblem({ dialect, db: writer, known, version: release.version, wayBack })
+}
+
+/** A change of the schema that {@link migrate} would make. */
+export interface SchemaChange {
+  /** The number of the schema of the database; 0 = it is empty. */
+  readonly from: number
+  readonly to: number
+}
+
+/** @returns null for a database whose schema is up to date */
+export async function pendingChange(
+  { dialect, writer }: Database,
+  release = thisRelease,
+): Promise<SchemaChange | null> {
+  const applied = await appliedMigrations(dialect, writer)
+  const known = Object.keys(allMigrations(dialect, release))
+  if (known.every((name) => applied.includes(name))) return null
+  return { from: applied.length === 0 ? 0 : schemaNumber(applied), to: schemaNumber(known) }
 }
 
 /**
@@ -102,16 +132,15 @@ export function findSchemaProblem(
  */
 export async function migrate(
   database: Database,
-  later = laterMigrations,
+  release = thisRelease,
   patienceMs = lockPatienceMs,
 ): Promise<string[]> {
-  const { dialect, writer } = database
-  const applied = new Set(await appliedMigrations(dialect, writer))
-  if (Object.keys(allMigrations(dialect, later)).every((name) => applied.has(name))) return []
+  const { dialect } = database
+  if ((await pendingChange(database, release)) === null) return []
   const deadline = performance.now() + patienceMs
   for (;;) {
     try {
-      return await migrateOnce(database, later)
+      return await migrateOnce(database, release)
     } catch (error) {
       const isLocked = dialect.migrationLocks?.isRefused((error as Error).cause) ?? false
       if (!isLocked) throw error
@@ -121,9 +150,9 @@ export async function migrate(
   }
 }
 
-async function migrateOnce(database: Database, later: Migrations): Promise<string[]> {
+async function migrateOnce(database: Database, release: Release): Promise<string[]> {
   const { error, results } = await database.withoutDeadline(async (db) =>
-    (await migrator(database, db, later)).migrateToLatest(),
+    (await migrator(database, db, release)).migrateToLatest(),
   )
   const failed = results?.find(({ status }) => status === 'Error')
   if (failed) throw migrationError(failed.migrationName, error)
@@ -133,16 +162,16 @@ async function migrateOnce(database: Database, later: Migrations): Promise<strin
 
 /** Returns the number of the schema that this build makes. */
 export function currentSchemaNumber({ dialect }: Database): number {
-  return schemaNumber(Object.keys(allMigrations(dialect, laterMigrations)))
+  return schemaNumber(Object.keys(allMigrations(dialect, thisRelease)))
 }
 
 /** Lists all migrations of this build, and those of a newer build that the database has. */
 export async function listMigrations(
   { dialect, writer }: Database,
-  later = laterMigrations,
+  release = thisRelease,
 ): Promise<readonly { readonly name: string; readonly isApplied: boolean }[]> {
   const applied = await appliedMigrations(dialect, writer)
-  const known = Object.keys(allMigrations(dialect, later))
+  const known = Object.keys(allMigrations(dialect, release))
   return [...new Set([...known, ...applied])].map((name) => ({
     name,
     isApplied: applied.includes(name),

@@ -7,21 +7,31 @@ const maxNamedTables = 3
 const migrationName = /^(\d{3})-/
 const initialName = /^001-initial/
 
+/** A database and the build that may not be able to use it. */
+export interface Refusals {
+  readonly dialect: SqlDialect
+  readonly db: Queryable
+  /** The names of all migrations of the build, in order. */
+  readonly known: readonly string[]
+  readonly version: string
+  /**
+   * Returns the end of a sentence: how to return to this build from the newer one that has changed
+   * the schema.
+   */
+  wayBack(newerVersion: string): string
+}
+
 /**
  * Returns the end of a sentence about a database whose schema is not of this build or of an earlier
  * one, or null.
- * @param known the names of all migrations of this build, in order
  */
-export async function schemaProblem(
-  dialect: SqlDialect,
-  db: Queryable,
-  known: readonly string[],
-): Promise<string | null> {
+export async function schemaProblem(options: Refusals): Promise<string | null> {
+  const { dialect, db, known } = options
   const tables = await tablesOf(dialect, db)
   const applied = await namesIn(tables, db)
   const others = tables.filter((name) => !name.startsWith('kysely_')).sort()
   if (applied.length === 0) return foreignTables(others)
-  return listProblem(applied, known) ?? (await newerProblem(db, applied, known))
+  return listProblem(applied, known) ?? (await newerProblem(applied, options))
 }
 
 /** Returns the names of the migrations that the database has, in order. */
@@ -63,17 +73,16 @@ function listProblem(applied: readonly string[], known: readonly string[]): stri
 
 /** @param applied begins with all known migrations, or is the beginning of them */
 async function newerProblem(
-  db: Queryable,
   applied: readonly string[],
-  known: readonly string[],
+  { db, known, version, wayBack }: Refusals,
 ): Promise<string | null> {
   if (applied.length <= known.length) return null
-  const { runsWith } = await db
+  const { runsWith, newer } = await db
     .selectFrom('database_identity')
-    .select('runs_with as runsWith')
+    .select(['runs_with as runsWith', 'version as newer'])
     .executeTakeFirstOrThrow()
   if (runsWith <= schemaNumber(known)) return null
-  return `has the schema ${schemaNumber(applied)}, and this build knows schemas up to ${schemaNumber(known)}; start the newer build again, or restore the backup from before the upgrade`
+  return `has the schema ${schemaNumber(applied)} of version ${newer}, and this is version ${version}, which knows schemas up to ${schemaNumber(known)}; start version ${newer} again, or ${wayBack(newer)}`
 }
 
 /** @param names at least one, in order */

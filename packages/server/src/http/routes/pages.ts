@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
-import { createRequire } from 'node:module'
 import { AppError } from '@hermod/protocol'
 import { asyncApiDocument } from '@hermod/protocol/asyncapi'
 import { openApiDocument } from '@hermod/protocol/openapi'
+import { version } from '../../lib/version.js'
 import type { Metrics } from '../../observability/metrics.js'
 import type { Executor } from '../../pipeline/executor.js'
 import type { Responses } from '../responses.js'
@@ -34,8 +34,6 @@ interface PagesOptions {
   /** @throws AppError too_many_requests for an address that guesses */
   isOperatorToken(token: string, request: IncomingMessage): Promise<boolean>
 }
-
-const { version } = createRequire(import.meta.url)('../../../package.json') as { version: string }
 
 interface PageRoutesOptions {
   readonly responses: Responses

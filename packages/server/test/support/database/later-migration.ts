@@ -4,17 +4,20 @@ import { Database } from '../../../dist/db/database.js'
 import { postgresDialect } from '../../../dist/db/dialect/postgres.js'
 import { sqliteDialect } from '../../../dist/db/dialect/sqlite.js'
 import { sql } from '../../../dist/db/kysely.js'
-import { type Migrations, migrate } from '../../../dist/db/migrations/migrate.js'
+import { migrate, type Release } from '../../../dist/db/migrations/migrate.js'
 import type { DataPlace } from './sql.js'
 
-/** Adds a column. */
-const laterMigrations = (runsWith: number): Migrations => ({
-  '002-made-up': {
-    runsWith,
-    async up(db) {
-      await sql
-        .raw("alter table node_shares add column note text not null default 'none'")
-        .execute(db)
+/** A later build, which adds a column. */
+export const laterRelease = (runsWith = 2): Release => ({
+  version: '9.0.0',
+  migrations: {
+    '002-made-up': {
+      runsWith,
+      async up(db) {
+        await sql
+          .raw("alter table node_shares add column note text not null default 'none'")
+          .execute(db)
+      },
     },
   },
 })
@@ -35,5 +38,5 @@ export async function migrateLater(
       ? sqliteDialect(join(dataDir, 'hermod.db'))
       : postgresDialect({ url, poolSize: 2, onError: () => {} }),
   )
-  return await migrate(database, laterMigrations(runsWith), patienceMs)
+  return await migrate(database, laterRelease(runsWith), patienceMs)
 }
