@@ -648,7 +648,7 @@ export const errorCatalogue = {
     15003,
     400,
     'cursor is not valid',
-    'The cursor is of another application or database, or no cursor.',
+    'The cursor is of another application or database, is after the place up to which a backup was restored, or is no cursor.',
   ),
   event_consumer_not_found: entry(
     15004,

@@ -23,6 +23,8 @@ import { ChaosWork } from './chaos-work.js'
 const secret = `whsec_${Buffer.alloc(32, 'k').toString('base64')}`
 const appId = 'test'
 const textPattern = /\bm\d+\./
+/** The position in the ID of an event, after its application. */
+const positionPattern = /^(?:[A-Z]{6}_)?(\d+)/
 /** The time after faults in which everything has to be well again. */
 const healingMs = 20_000
 /** Longer than any pause of a client or of a retry: at the end nothing is left undone. */
@@ -195,7 +197,7 @@ export class ChaosRun implements AsyncDisposable {
       verify: (body, headers) => webhook.verify(body, { ...headers }),
       record: ({ events }) => {
         for (const { id, key, type, data } of events) {
-          const position = Number(id.slice(`evt_${appId}_`.length).split('_')[0])
+          const position = Number(positionPattern.exec(id.slice(`evt_${appId}_`.length))?.[1])
           const stored = { conversation: key, seq: data.seq, text: data.content }
           const isText = type === 'message.stored' && textPattern.test(data.content)
           if (isText) this.#withEvent.add(data.content)

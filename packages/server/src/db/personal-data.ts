@@ -636,6 +636,7 @@ export const personalData = {
   database_identity: {
     identity_id: move.none,
     epoch: move.none,
+    first_epoch: move.none,
     runs_with: move.none,
     version: never.none,
     bus_channel: move.none,
@@ -649,6 +650,12 @@ export const personalData = {
     time: move.none,
     head: move.none,
     time_now: move.none,
+  },
+  histories: {
+    app_id: move.none,
+    number: move.none,
+    from_position: move.none,
+    epoch: move.none,
   },
   identity_issuers: {
     app_id: move.none,

@@ -74,6 +74,7 @@ export interface Schema {
   key_checks: KeyChecksTable
   database_identity: DatabaseIdentityTable
   lost_histories: TableOf<typeof lostHistoriesTable>
+  histories: TableOf<typeof historiesTable>
   webhook_endpoints: TableOf<typeof webhookEndpointsTable>
   webhook_events: TableOf<typeof webhookEventsTable>
   webhook_attempts: TableOf<typeof webhookAttemptsTable>
@@ -984,7 +985,6 @@ export interface KeyChecksTable {
   sealed: string
 }
 
-/** One row: names this database and its history. A restored database gets another epoch. */
 /** Losses of events by failovers; an operator acknowledges a row, which deletes it. */
 export const lostHistoriesTable = {
   /** The epoch of the lost history. */
@@ -1000,10 +1000,26 @@ export const lostHistoriesTable = {
   time_now: nullable(bigint),
 }
 
+/**
+ * The histories of an app in their order: one from its creation, and one from each renewal of the
+ * epoch on. A history ends where the next one begins; one that begins there too has no position.
+ */
+export const historiesTable = {
+  app_id: text,
+  /** From 1 for each app. */
+  number: integer,
+  /** The first position of the outbox that was committed under the epoch. */
+  from_position: bigint,
+  epoch: text,
+}
+
+/** One row: names this database and its history. A restored database gets another epoch. */
 export interface DatabaseIdentityTable {
   /** 1 */
   identity_id: number
   epoch: string
+  /** The epoch under which the database was made. */
+  first_epoch: string
   /** The oldest schema whose build may use the database. */
   runs_with: number
   /** The version of the build that made the schema. */

@@ -46,6 +46,7 @@ const tableWriters: Readonly<Record<keyof Schema, string>> = {
   user_changes: 'outbox/outbox',
   database_identity: 'db/identity/identity',
   lost_histories: 'db/identity/identity',
+  histories: 'db/identity/identity',
   webhook_endpoints: 'domain/webhooks/endpoints/endpoint',
   webhook_events: 'domain/webhooks/waiting/waiting-event',
   webhook_attempts: 'domain/webhooks/attempts/attempt',

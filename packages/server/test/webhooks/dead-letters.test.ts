@@ -49,7 +49,6 @@ describe.each(testBackends())('dead letters on $name', (backend) => {
     const add = async (endpoint: typeof first, days: readonly number[], isDead: boolean) => {
       const events = days.map((day, index) => ({
         ...endpoint,
-        id: '',
         kind: 'message.stored' as const,
         position: index + (isDead ? 1 : 10_001),
         place: 1,

@@ -2,9 +2,11 @@
 import { actorEvent } from '@hermod/protocol/events'
 import { testBackends } from '@hermod/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { Histories } from '../../dist/db/identity/histories.js'
 import { ConsumerService } from '../../dist/domain/events/consumer-service.js'
 import { ConsumerStore } from '../../dist/domain/events/consumer-store.js'
 import { encodeCursor } from '../../dist/domain/events/event-cursor.js'
+import { EventIds } from '../../dist/domain/events/event-ids.js'
 import { EventLogService } from '../../dist/domain/events/event-log-service.js'
 import { EventWaits } from '../../dist/domain/events/event-waits.js'
 import { LogReader } from '../../dist/domain/events/log-reader.js'
@@ -15,6 +17,7 @@ import { hourMs, OutboxNode, OutboxDatabase } from '../support/database/outbox-n
 
 const appId = 'app-a'
 const epoch = 'e'
+const histories = new Histories({ first: epoch, current: epoch, rows: [] })
 const dayMs = 24 * hourMs
 const request = { kinds: new Set<never>(), key: '', limit: 100, waitMs: 0 }
 
@@ -30,7 +33,7 @@ describe.each(testBackends())('consumers of the log on $name', (backend) => {
     node = new OutboxNode(place.openDatabase())
     const { database, store: outbox, messages, clock } = node
     const reader = new LogReader({
-      ...{ database, outbox, events: new LoggedEvents(messages) },
+      ...{ database, outbox, events: new LoggedEvents(messages, new EventIds(histories)) },
       budget: new EventLoopBudget({ perTurn: 1 }),
     })
     const apps = { lockForUpdate: async () => ({}) as never }
@@ -39,7 +42,7 @@ describe.each(testBackends())('consumers of the log on $name', (backend) => {
       store: new ConsumerStore(),
     })
     waits = new EventWaits({ heads: null })
-    log = new EventLogService({ reader, waits, consumers, epoch: () => epoch })
+    log = new EventLogService({ reader, waits, consumers, histories })
   })
   afterEach(async () => {
     await node[Symbol.asyncDispose]()

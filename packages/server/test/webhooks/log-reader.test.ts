@@ -3,9 +3,11 @@ import { actorEvent, type EventKind } from '@hermod/protocol/events'
 import { testBackends } from '@hermod/testkit'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Histories } from '../../dist/db/identity/histories.js'
 import { type LogPosition, positionAfter } from '../../dist/domain/events/event-cursor.js'
 import { type LogFilter, type EventSlice, LogReader } from '../../dist/domain/events/log-reader.js'
 import type { LoggedEvent } from '../../dist/domain/events/logged-event.js'
+import { EventIds } from '../../dist/domain/events/event-ids.js'
 import { LoggedEvents } from '../../dist/domain/events/logged-events.js'
 import { EventLoopBudget } from '../../dist/lib/concurrency/event-loop-budget.js'
 import { checkProperty, propertyTimeoutMs } from '../support/check-property.js'
@@ -16,6 +18,7 @@ import { recallMessage } from '../support/messaging/outbox-messages.js'
 const logStart: LogPosition = { position: 0, place: 0 }
 
 const appId = 'app-a'
+const histories = new Histories({ first: 'e', current: 'e', rows: [] })
 const all: LogFilter = { kinds: new Set(), key: '', limit: 1_000 }
 
 type Step =
@@ -92,7 +95,7 @@ describe.each(testBackends())('pages of the log of events on $name', (backend) =
   beforeEach(async () => {
     place = await OutboxDatabase.create(backend)
     node = new OutboxNode(place.openDatabase())
-    events = new LoggedEvents(node.messages)
+    events = new LoggedEvents(node.messages, new EventIds(histories))
     const budget = new EventLoopBudget({ perTurn: 1 })
     reader = new LogReader({ database: node.database, outbox: node.store, events, budget })
   })

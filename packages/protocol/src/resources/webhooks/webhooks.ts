@@ -109,7 +109,9 @@ export type WebhookReplay = Static<typeof WebhookReplay>
 
 /** An event of the log, as webhooks and readers of the log get it. */
 export const LoggedEvent = resource('LoggedEvent', 'An event of an application.', {
-  id: text('evt_<app>_<position>, for messages evt_<app>_<position>_<msg_id>'),
+  id: text(
+    'evt_<app>_<position>, for messages evt_<app>_<position>_<msg_id>; after a restore with a mark of 6 capital letters before the position of new events',
+  ),
   type: text('kind of the event'),
   timestamp: instant('when it was committed'),
   app_id: text('application ID'),

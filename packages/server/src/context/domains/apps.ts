@@ -1,3 +1,4 @@
+import { IdentityStore } from '../../db/identity/identity-store.js'
 import { AppSecrets } from '../../domain/apps/app-secrets.js'
 import { AppService } from '../../domain/apps/app-service.js'
 import type { SecretBox } from '../../lib/secrets/secret-box.js'
@@ -16,6 +17,7 @@ export function createApps(
   const apps = new AppService({
     database,
     store: stores.apps,
+    histories: new IdentityStore(),
     secrets: appSecrets,
     outbox,
     appCache: caches.apps,

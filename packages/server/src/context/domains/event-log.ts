@@ -1,6 +1,7 @@
 import type { AppService } from '../../domain/apps/app-service.js'
 import { ConsumerService } from '../../domain/events/consumer-service.js'
 import { ConsumerStore } from '../../domain/events/consumer-store.js'
+import { EventIds } from '../../domain/events/event-ids.js'
 import { EventLogService } from '../../domain/events/event-log-service.js'
 import { EventWaits } from '../../domain/events/event-waits.js'
 import { LogReader } from '../../domain/events/log-reader.js'
@@ -18,7 +19,7 @@ export function createEventLog(
   const reader = new LogReader({
     database,
     outbox,
-    events: new LoggedEvents(storedMessages),
+    events: new LoggedEvents(storedMessages, new EventIds(epoch.histories)),
     budget,
   })
   const consumers = new ConsumerService({
@@ -37,7 +38,7 @@ export function createEventLog(
   })
   return {
     services: {
-      eventLog: new EventLogService({ reader, waits, consumers, epoch: () => epoch.current }),
+      eventLog: new EventLogService({ reader, waits, consumers, histories: epoch.histories }),
     },
     followers: [
       { start: async () => {}, wake: (appId) => waits.wake(appId), stop: async () => {} },

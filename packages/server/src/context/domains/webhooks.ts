@@ -1,6 +1,7 @@
 import { actorEvent } from '@hermod/protocol/events'
 import type { ServerConfig } from '../../config/config.js'
 import type { AppService } from '../../domain/apps/app-service.js'
+import { EventIds } from '../../domain/events/event-ids.js'
 import { LoggedEvents } from '../../domain/events/logged-events.js'
 import { AttemptService } from '../../domain/webhooks/attempts/attempt-service.js'
 import { AttemptStore } from '../../domain/webhooks/attempts/attempt-store.js'
@@ -82,7 +83,7 @@ export function createWebhooks(
     outbox: stores.outbox,
     shares,
     graceMs: Math.min(maxGraceMs, config.http.shutdownTimeoutMs),
-    events: new LoggedEvents(stores.storedMessages),
+    events: new LoggedEvents(stores.storedMessages, new EventIds(epoch.histories)),
     sender,
     secretsOf: (endpoint) => secrets.signing(endpoint, clock.now()),
     disable,

@@ -1,9 +1,10 @@
 import type { Database } from '../database.js'
+import type { Histories } from './histories.js'
 import type { IdentityStore } from './identity-store.js'
 
 interface EpochOptions {
   readonly database: Database
-  readonly store: Pick<IdentityStore, 'epoch'>
+  readonly store: Pick<IdentityStore, 'epoch' | 'histories'>
 }
 
 /** Told when the database has another history than this process; may close what serves the old one. */
@@ -29,7 +30,8 @@ export class Epoch {
 
   private constructor(
     private readonly options: EpochOptions,
-    readonly current: string,
+    /** Those of the start. An app that another node has created since is in none of them. */
+    readonly histories: Histories,
   ) {
     this.ended = new Promise((resolve) => {
       this.#end = resolve
@@ -38,7 +40,12 @@ export class Epoch {
 
   static async open(options: EpochOptions): Promise<Epoch> {
     const { database, store } = options
-    return new Epoch(options, await database.read((db) => store.epoch(db)))
+    return new Epoch(options, await database.read((db) => store.histories(db)))
+  }
+
+  /** The epoch of this process. */
+  get current(): string {
+    return this.histories.current
   }
 
   /** The epoch of the history that the database has now; null while it is that of this process. */

@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type { Queryable, StatementTx, Tx } from '../database.js'
 import { sql } from '../kysely.js'
 import { snakeCase } from '../columns.js'
-import { lockForUpdate } from '../locking.js'
+import { lockForUpdate, lockShare } from '../locking.js'
 import { lostHistoriesTable } from '../schema.js'
+import { Histories } from './histories.js'
 
 /** The applications of a lost history that are recorded. */
 const maxRecorded = 100
@@ -42,6 +43,34 @@ export class IdentityStore {
     return epoch
   }
 
+  /** The epoch, and the histories of all apps. */
+  async histories(db: Queryable): Promise<Histories> {
+    const rows = await db
+      .selectFrom('database_identity as i')
+      .leftJoin('histories as h', (join) => join.onTrue())
+      .select(['i.epoch as current', 'i.first_epoch as first'])
+      .select(['h.app_id as appId', 'h.from_position as from', 'h.epoch'])
+      .orderBy('h.app_id')
+      .orderBy('h.number')
+      .execute()
+    const [{ first, current } = { first: '', current: '' }] = rows
+    const known = rows.flatMap(({ appId, from, epoch }) =>
+      appId === null || from === null || epoch === null ? [] : [{ appId, from, epoch }],
+    )
+    return new Histories({ first, current, rows: known })
+  }
+
+  /** Begins the first history of a new app, in the present epoch. */
+  async addHistory(tx: Tx, appId: string): Promise<void> {
+    // The epoch stays as it is until the app exists, so that a renewal finds the app.
+    const identity = lockShare(tx, tx.selectFrom('database_identity').select('epoch'))
+    const { epoch } = await identity.executeTakeFirstOrThrow()
+    await tx
+      .insertInto('histories')
+      .values({ app_id: appId, number: 1, from_position: 1, epoch })
+      .execute()
+  }
+
   /** Locks the row. @returns null for a folder that is not noted yet */
   async lockFilesFolder(tx: Tx): Promise<{ epoch: string; folder: FilesFolder | null }> {
     const row = tx
@@ -78,6 +107,7 @@ export class IdentityStore {
   async renew(tx: Tx): Promise<string> {
     const epoch = randomUUID()
     await tx.updateTable('database_identity').set({ epoch }).execute()
+    await this.#addHistories(tx, epoch)
     return epoch
   }
 
@@ -124,6 +154,7 @@ export class IdentityStore {
         .where('epoch', '=', from)
         .executeTakeFirst()
       if (renewed.numUpdatedRows === 0n) return null
+      await this.#addHistories(Object.assign(tx, { hasRowLocks: true }), epoch)
       await tx
         .insertInto('lost_histories')
         .values(
@@ -141,6 +172,22 @@ export class IdentityStore {
         .execute()
       return epoch
     })
+  }
+
+  /** Begins a history of each app after the end of its outbox. */
+  async #addHistories(tx: Queryable & Pick<Tx, 'hasRowLocks'>, epoch: string): Promise<void> {
+    // Appends wait for the new history, so that no position before it is committed after it.
+    await lockForUpdate(
+      tx,
+      tx.selectFrom('outbox_heads').select('app_id').orderBy('app_id'),
+    ).execute()
+    await sql`
+      insert into histories (app_id, number, from_position, epoch)
+      select a.app_id,
+        (select count(*) from histories h where h.app_id = a.app_id) + 1,
+        coalesce(o.position, 0) + 1,
+        cast(${epoch} as text)
+      from apps a left join outbox_heads o on o.app_id = a.app_id`.execute(tx)
   }
 
   /** Forgets the losses that were recorded. */

@@ -25,8 +25,9 @@ export function initialMigration(dialect: SqlDialect, version: string): Migratio
         await sql`insert into id_slots (slot, owner, reserved_until) values (${slot}, '', 0)`.execute(
           db,
         )
-      await sql`insert into database_identity (identity_id, epoch, runs_with, version, bus_channel)
-          values (1, ${randomUUID()}, 1, ${version}, ${`hermod_${randomUUID()}`})`.execute(db)
+      const epoch = randomUUID()
+      await sql`insert into database_identity (identity_id, epoch, first_epoch, runs_with, version, bus_channel)
+          values (1, ${epoch}, ${epoch}, 1, ${version}, ${`hermod_${randomUUID()}`})`.execute(db)
       await dialect.afterSchema?.(db)
     },
   }
@@ -129,6 +130,7 @@ const rowTables = {
   database_identity: `
     identity_id integer not null primary key,
     epoch text not null,
+    first_epoch text not null,
     runs_with integer not null,
     version text not null,
     bus_channel text not null,
@@ -142,6 +144,12 @@ const rowTables = {
     head bigint not null,
     time_now bigint,
     primary key (epoch, app_id)`,
+  histories: `
+    app_id text not null,
+    number integer not null,
+    from_position bigint not null,
+    epoch text not null,
+    primary key (app_id, number)`,
   identity_issuers: `
     app_id text not null,
     issuer text not null,

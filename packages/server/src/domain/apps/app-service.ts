@@ -34,6 +34,10 @@ import type { AppStore } from './app-store.js'
 interface AppServiceOptions {
   readonly database: Database
   readonly store: AppStore
+  readonly histories: {
+    /** Begins the first history of a new app. */
+    addHistory(tx: Tx, appId: string): Promise<void>
+  }
   readonly outbox: Outbox
   readonly ids: IdGenerator
   readonly clock: Clock
@@ -381,7 +385,7 @@ export class AppService {
       operatorToken = null,
     }: { readonly scopes?: Scopes; readonly operatorToken?: string | null } = {},
   ): Promise<void> {
-    const { database, store, secrets } = this.options
+    const { database, store, histories, secrets } = this.options
     const token = await this.#newToken(appId, 'first', scopes)
     await database.transaction(async (tx) => {
       const row = {
@@ -395,6 +399,7 @@ export class AppService {
         created_at: token.createdAt,
       }
       if (!(await store.insert(tx, row))) throw new AppError('app_exists')
+      await histories.addHistory(tx, appId)
       await store.insertAdminToken(tx, token, hashToken(secret))
       if (operatorToken !== null)
         await store.insertOperatorToken(tx, hashToken(operatorToken), token.createdAt)

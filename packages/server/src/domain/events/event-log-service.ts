@@ -1,4 +1,5 @@
 import { AppError } from '@hermod/protocol'
+import type { Histories } from '../../db/identity/histories.js'
 import { pause } from '../../lib/concurrency/pause.js'
 import { KeyedSlots } from '../../lib/concurrency/slots.js'
 import type { ConsumerService, ConsumerSummary } from './consumer-service.js'
@@ -50,14 +51,13 @@ export class EventLogService {
       readonly reader: LogReader
       readonly waits: EventWaits
       readonly consumers: ConsumerService
-      /** The epoch of the database. */
-      readonly epoch: () => string
+      readonly histories: Pick<Histories, 'current' | 'lastPosition'>
     },
   ) {}
 
   /** The epoch of the cursors. */
   get epoch(): string {
-    return this.options.epoch()
+    return this.options.histories.current
   }
 
   /**
@@ -93,7 +93,7 @@ export class EventLogService {
    * @throws AppError event_cursor_invalid, event_consumer_not_found
    */
   async acknowledge(appId: string, name: string, cursor: string): Promise<void> {
-    const place = decodeCursor(cursor, { appId, epoch: this.epoch })
+    const place = decodeCursor(cursor, { appId, histories: this.options.histories })
     await this.options.consumers.acknowledge({ appId, name }, place)
   }
 
@@ -123,7 +123,7 @@ export class EventLogService {
   }
 
   async #positionOf(appId: string, start: LogStart): Promise<LogPosition> {
-    const { reader, consumers } = this.options
+    const { reader, consumers, histories } = this.options
     switch (start.kind) {
       case 'oldest':
         return reader.oldest(appId)
@@ -132,7 +132,7 @@ export class EventLogService {
       case 'consumer':
         return consumers.place({ appId, name: start.name })
       case 'cursor':
-        return decodeCursor(start.cursor, { appId, epoch: this.epoch })
+        return decodeCursor(start.cursor, { appId, histories })
     }
   }
 

@@ -6,7 +6,7 @@ import { stringifyJson } from '../../lib/json.js'
 import { type AppOutbox, appOutbox, type MissedRows, pageAfter } from '../../outbox/outbox-page.js'
 import type { OutboxReader, OutboxRow } from '../../outbox/outbox-reader.js'
 import { maxPageBytes } from '../paging.js'
-import { type LogPosition, positionAfter } from './event-cursor.js'
+import { lastRow, type LogPosition, positionAfter } from './event-cursor.js'
 import type { LoggedEvent } from './logged-event.js'
 import type { LoggedEvents } from './logged-events.js'
 
@@ -67,10 +67,9 @@ export class LogReader {
   }
 
   /** @throws AppError event_cursor_invalid for a place after the end of the log */
-  async requireReached(appId: string, { position, place }: LogPosition): Promise<number> {
+  async requireReached(appId: string, place: LogPosition): Promise<number> {
     const head = await this.head(appId)
-    const lastRow = place === 0 ? position : position + 1
-    if (lastRow <= head) return head
+    if (lastRow(place) <= head) return head
     throw new AppError(
       'event_cursor_invalid',
       'it is after the end of the log: an older state of the database was restored without a new epoch; read from the start',

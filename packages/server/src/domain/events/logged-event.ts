@@ -9,7 +9,7 @@ export type LoggedKind = CommittedKind | 'events.missed' | 'webhook.test'
  * snake case.
  */
 export interface LoggedEvent {
-  /** evt_<app>_<position>, for messages evt_<app>_<position>_<msg_id>; the same in every attempt. */
+  /** See {@link EventIds}; the same in every attempt. */
   readonly id: string
   readonly kind: LoggedKind
   readonly appId: string
@@ -26,14 +26,6 @@ export interface LoggedEvent {
   /** Milliseconds since 1970. */
   readonly createdAt: number
   readonly payload: Readonly<Record<string, unknown>>
-}
-
-/** Returns the ID of an event, by which receivers drop repetitions. */
-export function loggedId(
-  appId: string,
-  { position, name }: Pick<LoggedEvent, 'position' | 'name'>,
-): string {
-  return name === '' ? `evt_${appId}_${position}` : `evt_${appId}_${position}_${name}`
 }
 
 /** Size of an event without its payload, roughly. */

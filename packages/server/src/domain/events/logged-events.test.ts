@@ -7,7 +7,7 @@ import {
 import { encodeRanges, rangesWithLog } from '../messaging/model/message-ranges.js'
 import { LoggedEvents } from './logged-events.js'
 
-const events = new LoggedEvents({ payloadsWithLog: rangesWithLog } as never)
+const events = new LoggedEvents({ payloadsWithLog: rangesWithLog } as never, { of: () => '' })
 const place = { position: 1, createdAt: 0 }
 
 it('a row without the IDs of a key is not parsed', () => {

@@ -10,7 +10,8 @@ import type { OutboxRow } from '../../outbox/outbox-reader.js'
 import { isEdit, type RecordedEdit } from '../../outbox/rows/recorded-event.js'
 import { eventsOfRow } from '../../outbox/rows/row-events.js'
 import { broadcastUserId } from '../messaging/model/conversation-model.js'
-import { type LoggedEvent, loggedId } from './logged-event.js'
+import type { EventIds } from './event-ids.js'
+import type { LoggedEvent } from './logged-event.js'
 
 type LoggedMessageReader = Pick<
   MessageReader,
@@ -24,7 +25,15 @@ const keyPattern = /^(?:app|[gu]:(\d+)|d:(\d+):(\d+))$/
 
 /** Reads the events of the outbox as other systems get them. */
 export class LoggedEvents {
-  constructor(private readonly messages: LoggedMessageReader) {}
+  constructor(
+    private readonly messages: LoggedMessageReader,
+    private readonly ids: Pick<EventIds, 'of'>,
+  ) {}
+
+  /** Returns the ID of an event. */
+  idOf(appId: string, place: Pick<LoggedEvent, 'position' | 'name'>): string {
+    return this.ids.of(appId, place)
+  }
 
   /**
    * Returns the events of a row in order. Those that other systems do not get are left out, and
@@ -44,7 +53,7 @@ export class LoggedEvents {
       const place = { position, place: index + 1, name, key }
       return [
         {
-          id: loggedId(appId, place),
+          id: this.idOf(appId, place),
           kind,
           appId,
           createdAt,

@@ -134,7 +134,7 @@ export class AppReader {
     const { appId } = this
     const log = appOutbox(database, outbox, appId)
     const { rows, missed } = await pageAfter(log, after, rowsPerPage)
-    if (missed) return missedPage(appId, missed)
+    if (missed) return this.#missedPage(missed)
     return rows.length === 0 ? null : this.#pageOf(rows)
   }
 
@@ -155,30 +155,31 @@ export class AppReader {
     const readTo = rows[read - 1]?.position ?? 0
     return { events, readTo, hasMore: read < rows.length || rows.length === rowsPerPage }
   }
-}
 
-/** A page about rows that were deleted before they were read; the rows that follow are other pages. */
-function missedPage(appId: string, missed: MissedRows): AppPage {
-  return { events: [missedEvent(appId, missed)], readTo: missed.last, hasMore: true }
-}
+  /** A page about rows that were deleted before they were read; the rows that follow are other pages. */
+  #missedPage(missed: MissedRows): AppPage {
+    return { events: [this.#missedEvent(missed)], readTo: missed.last, hasMore: true }
+  }
 
-/** The event about rows that were deleted before they were read. */
-function missedEvent(appId: string, { first, last, until }: MissedRows): LoggedEvent {
-  return {
-    id: `evt_${appId}_${first}_missed`,
-    kind: 'events.missed',
-    appId,
-    position: first,
-    place: 0,
-    name: 'missed',
-    key: 'app',
-    createdAt: until,
-    payload: {
-      from_position: first,
-      to_position: last,
-      positions: last - first + 1,
-      from: 0,
-      to: until,
-    },
+  /** The event about rows that were deleted before they were read. */
+  #missedEvent({ first, last, until }: MissedRows): LoggedEvent {
+    const { appId } = this
+    const place = { position: first, name: 'missed' }
+    return {
+      ...place,
+      id: this.options.events.idOf(appId, place),
+      kind: 'events.missed',
+      appId,
+      place: 0,
+      key: 'app',
+      createdAt: until,
+      payload: {
+        from_position: first,
+        to_position: last,
+        positions: last - first + 1,
+        from: 0,
+        to: until,
+      },
+    }
   }
 }

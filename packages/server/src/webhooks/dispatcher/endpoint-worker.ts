@@ -214,7 +214,7 @@ export class EndpointWorker {
         if (stored === null) return null
         const { endpointId: _, ...event } = stored
         const payload = await events.ofStored(event.appId, event.kind, stored.payload)
-        return payload && { ...event, payload }
+        return payload && { ...event, id: events.idOf(event.appId, event), payload }
       },
       update: async (place, attempt) => {
         this.#requireServed()
@@ -235,7 +235,8 @@ export class EndpointWorker {
 
   #toStored(event: LoggedEvent): StoredEvent {
     const { endpointId } = this.endpoint
-    return { ...event, endpointId, payload: this.options.events.toStored(event) }
+    const { id: _, ...stored } = event
+    return { ...stored, endpointId, payload: this.options.events.toStored(event) }
   }
 
   async #send(some: readonly LoggedEvent[], attempt: number): Promise<Sent | null> {

@@ -3,8 +3,10 @@ import { setMaxListeners } from 'node:events'
 import { actorEvent } from '@hermod/protocol/events'
 import { waitFor } from '@hermod/testkit'
 import type { Database } from '../../../dist/db/database.js'
+import { Histories } from '../../../dist/db/identity/histories.js'
 import { ConsumerStore } from '../../../dist/domain/events/consumer-store.js'
 import type { LoggedEvent } from '../../../dist/domain/events/logged-event.js'
+import { EventIds } from '../../../dist/domain/events/event-ids.js'
 import { LoggedEvents } from '../../../dist/domain/events/logged-events.js'
 import { type Endpoint, newHealth } from '../../../dist/domain/webhooks/endpoints/endpoint-model.js'
 import { EndpointStore } from '../../../dist/domain/webhooks/endpoints/endpoint-store.js'
@@ -15,6 +17,8 @@ import { Dispatcher } from '../../../dist/webhooks/dispatcher/dispatcher.js'
 import type { SendResult } from '../../../dist/domain/webhooks/webhook-sender.js'
 import { hourMs, OutboxNode, patience } from '../database/outbox-node.js'
 import { TestShares } from '../nodes/test-shares.js'
+
+const histories = new Histories({ first: 'e', current: 'e', rows: [] })
 
 type Outcome = SendResult['outcome']
 
@@ -108,7 +112,7 @@ export class DispatchNode implements AsyncDisposable {
       },
       shares: this.shares,
       graceMs: 5_000,
-      events: new LoggedEvents(messages),
+      events: new LoggedEvents(messages, new EventIds(histories)),
       sender: {
         send: async ({ url }, events, signal) => {
           receivers.add(name, url, events)

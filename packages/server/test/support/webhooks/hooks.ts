@@ -5,16 +5,17 @@ import { Webhook } from 'standardwebhooks'
 import type { InProcessServer } from '../in-process-server.js'
 
 const patienceMs = 60_000
-const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+/** The secret of all receivers. */
+export const hookSecret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 
 /** Settings of the service that let it send to these receivers. */
 export const hookSettings = { HERMOD_OUTBOUND_ALLOW: '127.0.0.1' }
 
-/** Returns a receiver for {@link secret}. */
+/** Returns a receiver for {@link hookSecret}. */
 export function startReceiver(
   answer: (event: ReceivedEvent) => ReceiverAnswer | undefined = () => undefined,
 ): Promise<WebhookReceiver> {
-  const webhook = new Webhook(secret)
+  const webhook = new Webhook(hookSecret)
   return WebhookReceiver.start({
     verify: (body, headers) => webhook.verify(body, headers),
     answer: ({ events: [first] }) => first && answer(first),
@@ -41,7 +42,7 @@ export class Hook implements AsyncDisposable {
   ): Promise<Hook> {
     const receiver = await startReceiver(answer)
     const ofUser = { kinds: ['message.stored'], receivers: [user.id] }
-    const body = { url: receiver.url, secret, ...ofUser, ...settings }
+    const body = { url: receiver.url, secret: hookSecret, ...ofUser, ...settings }
     const { data } = await server.api.admin().succeed('POST', '/app/webhook/create', { body })
     return new Hook(server, receiver, data.endpoint_id)
   }

@@ -5,7 +5,6 @@ import { sql } from '../../../db/kysely.js'
 import { webhookEventsTable } from '../../../db/schema.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import { stringifyJson } from '../../../lib/json.js'
-import { loggedId } from '../../events/logged-event.js'
 import type { EndpointKey } from '../endpoints/endpoint-model.js'
 import { ofExistingEndpoints } from '../endpoints/existing-endpoints.js'
 import {
@@ -289,7 +288,6 @@ function attemptColumns({ attempts, nextAt, isDead, status, error }: FailedAttem
 
 function toEvent(row: EventRow): StoredEvent {
   return convert(row, {
-    id: loggedId(row.appId, row),
     kind: row.kind as StoredEvent['kind'],
     isLast: row.isLast === 1,
     key: row.eventKey,

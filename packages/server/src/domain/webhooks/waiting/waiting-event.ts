@@ -47,7 +47,7 @@ export const joinedAttempt: FailedAttempt = {
 export const replayed: FailedAttempt = { ...joinedAttempt, nextAt: forced }
 
 /** An event that waits, or is dead, as it is stored. */
-export interface StoredEvent extends EndpointKey, Omit<LoggedEvent, 'appId' | 'payload'> {
+export interface StoredEvent extends EndpointKey, Omit<LoggedEvent, 'id' | 'appId' | 'payload'> {
   /** JSON; of a message only its place in the log of its conversation. */
   readonly payload: string
 }
