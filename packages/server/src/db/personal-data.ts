@@ -643,6 +643,10 @@ export const personalData = {
     files_folder: move.none,
     files_node: move.none,
   },
+  file_holds: {
+    hold_id: never.none,
+    expires_at: never.none,
+  },
   lost_histories: {
     epoch: move.none,
     app_id: move.none,

@@ -68,6 +68,7 @@ export interface Schema {
   file_usage: TableOf<typeof fileUsageTable>
   file_references: TableOf<typeof fileReferencesTable>
   file_withdrawals: TableOf<typeof fileWithdrawalsTable>
+  file_holds: TableOf<typeof fileHoldsTable>
   receipt_requests: ReceiptRequestsTable
   sent_transactions: SentTransactionsTable
   id_slots: IdSlotsTable
@@ -946,6 +947,13 @@ export const fileWithdrawalsTable = {
   high_id: int64,
   msg_id: int64,
   sender_id: int64,
+}
+
+/** Leases of backups; while there is one, no blob is removed. */
+export const fileHoldsTable = {
+  hold_id: text,
+  /** By the clock of the database. */
+  expires_at: bigint,
 }
 
 /** Group messages with requested read receipts (groupMemberList of config). */

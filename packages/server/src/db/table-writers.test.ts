@@ -66,6 +66,7 @@ const tableWriters: Readonly<Record<keyof Schema, string>> = {
   file_usage: 'domain/files/file-usage',
   file_references: 'domain/files/file-reference',
   file_withdrawals: 'domain/files/file-withdrawal',
+  file_holds: 'domain/files/file-hold',
   receipt_requests: 'domain/messaging/positions/receipt-request',
   sent_transactions: 'domain/messaging/transactions/transaction',
   id_slots: 'db/id-reservations',

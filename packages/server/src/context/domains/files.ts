@@ -1,7 +1,9 @@
 import type { BlobStore } from '../../blobs/blob-store.js'
 import type { AppService } from '../../domain/apps/app-service.js'
+import { databaseNow } from '../../db/database-now.js'
 import { FileCredentialService } from '../../domain/files/credentials/file-credential-service.js'
 import { FileCheck } from '../../domain/files/file-check.js'
+import { FileHoldStore } from '../../domain/files/file-hold-store.js'
 import { FileQuota } from '../../domain/files/file-quota.js'
 import { FileReferenceStore } from '../../domain/files/file-reference-store.js'
 import { FileStore } from '../../domain/files/file-store.js'
@@ -16,6 +18,7 @@ import { FileReferenceConsumer } from '../../domain/files/references/file-refere
 import { FileReferenceService } from '../../domain/files/references/file-reference-service.js'
 import { ReferencingTextStore } from '../../domain/files/references/referencing-text-store.js'
 import { blobRemovalHandler } from '../../domain/files/removal/blob-removal-job.js'
+import { FileHolds } from '../../domain/files/removal/file-holds.js'
 import { FileRemoval } from '../../domain/files/removal/file-removal.js'
 import { OrphanedBlobs } from '../../domain/files/removal/orphaned-blobs.js'
 import { UnreferencedFiles } from '../../domain/files/removal/unreferenced-files.js'
@@ -98,11 +101,15 @@ export function createFiles(
     texts: new ReferencingTextStore(database),
     usage,
   })
+  const fileHolds = new FileHolds({
+    database,
+    store: new FileHoldStore(databaseNow(database.dialect, clock)),
+  })
   const removal = new FileRemoval({
-    ...{ database, files, usage, withdrawals, blobs, jobs },
+    ...{ database, files, usage, withdrawals, blobs, jobs, holds: fileHolds },
     unfinished: stores.jobs,
   })
-  const orphans = new OrphanedBlobs({ database, files, blobs, clock })
+  const orphans = new OrphanedBlobs({ database, files, blobs, holds: fileHolds, clock })
   const unreferencedFiles = new UnreferencedFiles({
     database,
     files,
@@ -126,6 +133,7 @@ export function createFiles(
       removals: removal,
     }),
     fileCredentials,
+    fileHolds,
     fileForwarding: new ForwardingService({ apps, recipients, links, signer: linkSigner }),
     fileTicketReader: new TicketReader({
       ...{ database, users, signer: ticketSigner },

@@ -5,7 +5,7 @@ import type {
   Dialect as KyselyDialect,
   QueryExecutorProvider,
 } from '../kysely.js'
-import type { CheckpointStatistics } from './sqlite-checkpointer.js'
+import type { CheckpointStatistics, PausedCheckpoints } from './sqlite-checkpointer.js'
 
 /** SQL type of a bulk column, as PostgreSQL names it. */
 export type ColumnType = 'text' | 'bigint' | 'integer' | 'smallint'
@@ -206,6 +206,8 @@ export interface SqlDialect {
   readonly runProcedure?: (call: ProcedureCall) => Promise<unknown>
   /** The statistics of checkpoints, if the service runs them. */
   readonly checkpoints?: () => CheckpointStatistics
+  /** Keeps the file of the database as it is, for a copy of it; absent where it has none. */
+  readonly pauseCheckpoints?: () => Promise<PausedCheckpoints>
   /** A unique key of the table is taken. */
   isTaken(error: unknown): boolean
   /** A row was not as its table demands. */

@@ -61,6 +61,12 @@ export class RequestThread<Request, Response> {
     })
   }
 
+  /** Ends the thread at once, for good; its requests fail. */
+  async terminate(): Promise<void> {
+    this.#isClosed = true
+    await this.#thread?.worker.terminate()
+  }
+
   /** Ends the thread once it has answered, for good. */
   async close(): Promise<void> {
     this.#isClosed = true

@@ -66,6 +66,22 @@ export interface CheckpointStatistics {
   readonly walFileBytes: number
 }
 
+/** The file of a database that no checkpoint changes until {@link PausedCheckpoints.resume}. */
+export interface PausedCheckpoints {
+  readonly path: string
+  /**
+   * Of the database file, open as long as the database is: closing any descriptor of the file, also
+   * in another thread, would release the locks of SQLite.
+   */
+  readonly descriptor: number
+  /** Returns the size of the database file. */
+  databaseBytes(): number
+  /** Returns the size of the file of the log now. */
+  logBytes(): number
+  /** Checkpoints begin again; a second call does nothing. */
+  resume(): void
+}
+
 interface CheckpointerOptions {
   /** The file of the database. */
   readonly path: string
@@ -119,6 +135,7 @@ export class Checkpointer {
   /** A sync failed, so it is unknown which of the copied pages are on the disk. */
   #mustCopyAgain = false
   #isClosed = false
+  #pauses = 0
 
   constructor({ path, threads, limits, onError, onHeld }: CheckpointerOptions) {
     this.#path = path
@@ -137,6 +154,30 @@ export class Checkpointer {
   wrote(): void {
     if (this.#running) this.#wroteMeanwhile = true
     else this.#schedule(this.#limits.everyMs)
+  }
+
+  /**
+   * Waits for the running step, after which none begins until all pauses have ended. The database
+   * file then stays as it is, and with the log it always is the whole database.
+   */
+  async pause(): Promise<PausedCheckpoints> {
+    this.#pauses++
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    await this.#running
+    let isPaused = true
+    return {
+      path: this.#path,
+      descriptor: this.#open(),
+      databaseBytes: () => statSync(this.#path).size,
+      logBytes: () => this.#logBytes(),
+      resume: () => {
+        if (!isPaused) return
+        isPaused = false
+        this.#pauses--
+        this.#schedule(this.#limits.everyMs)
+      },
+    }
   }
 
   /** Waits for the running step; nothing begins after it. */
@@ -159,7 +200,7 @@ export class Checkpointer {
   }
 
   #schedule(delayMs: number): void {
-    if (this.#isClosed || this.#timer) return
+    if (this.#isClosed || this.#timer || this.#pauses > 0) return
     this.#timer = setTimeout(() => {
       this.#timer = undefined
       this.#wroteMeanwhile = false
@@ -190,15 +231,18 @@ export class Checkpointer {
    * true once it is.
    */
   #isNeeded(): boolean {
-    const log = statSync(`${this.#path}-wal`, { throwIfNoEntry: false })
-    this.#figures.walFileBytes = log?.size ?? 0
+    this.#figures.walFileBytes = this.#logBytes()
     return this.#figures.walFileBytes >= this.#limits.restartFrames * walFrameBytes
+  }
+
+  #logBytes(): number {
+    return statSync(`${this.#path}-wal`, { throwIfNoEntry: false })?.size ?? 0
   }
 
   async #checkpoint(): Promise<void> {
     if (!(await this.#isWorthAPass())) return
     const { lastFrames, forceFrames } = this.#limits
-    for (let pass = 1; pass <= passesMax && !this.#isClosed; pass++) {
+    for (let pass = 1; pass <= passesMax && !this.#isClosed && this.#pauses === 0; pass++) {
       const before = this.#copied
       const { frames, copied } = await this.#pass()
       // A long read keeps the log: frames after its beginning cannot be copied before its end.
@@ -242,13 +286,18 @@ export class Checkpointer {
   }
 
   async #sync(): Promise<void> {
-    this.#descriptor ??= openSync(this.#path, 'r+')
+    const descriptor = this.#open()
     try {
-      await this.#threads.sync(this.#descriptor)
+      await this.#threads.sync(descriptor)
     } catch (error) {
       this.#mustCopyAgain = true
       throw error
     }
+  }
+
+  #open(): number {
+    this.#descriptor ??= openSync(this.#path, 'r+')
+    return this.#descriptor
   }
 
   async #copyAgain(): Promise<void> {

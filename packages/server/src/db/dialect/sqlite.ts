@@ -142,6 +142,7 @@ export function sqliteDialect(
     bulk: sqliteBulk,
     runProcedure,
     checkpoints: () => checkpoints.statistics,
+    pauseCheckpoints: () => checkpoints.pause(),
     isTaken: (error) => resultCodeOf(error) === uniqueViolation,
     isRefused: (error) => resultCodeOf(error) === checkViolation,
     isRetryable: () => false,

@@ -127,6 +127,9 @@ const rowTables = {
     msg_id bigint not null,
     sender_id bigint not null,
     primary key (app_id, file_id, low_id, high_id, msg_id)`,
+  file_holds: `
+    hold_id text primary key not null,
+    expires_at bigint not null`,
   database_identity: `
     identity_id integer not null primary key,
     epoch text not null,

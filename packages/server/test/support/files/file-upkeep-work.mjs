@@ -9,6 +9,8 @@ import { IdReservations } from '../../../dist/db/id-reservations.js'
 import { FileStore } from '../../../dist/domain/files/file-store.js'
 import { FileUsageStore } from '../../../dist/domain/files/file-usage-store.js'
 import { FileWithdrawalStore } from '../../../dist/domain/files/file-withdrawal-store.js'
+import { FileHoldStore } from '../../../dist/domain/files/file-hold-store.js'
+import { FileHolds } from '../../../dist/domain/files/removal/file-holds.js'
 import { blobRemoval, FileRemoval } from '../../../dist/domain/files/removal/file-removal.js'
 import { OrphanedBlobs } from '../../../dist/domain/files/removal/orphaned-blobs.js'
 import { UnreferencedFiles } from '../../../dist/domain/files/removal/unreferenced-files.js'
@@ -45,8 +47,12 @@ export async function keepFilesUp({ dataDir, databaseUrl, hours, s3 }, atLook = 
     clock: systemClock,
     announce() {},
   })
+  const holds = new FileHolds({
+    database,
+    store: new FileHoldStore(databaseNow(database.dialect, systemClock)),
+  })
   const removal = new FileRemoval({
-    ...{ database, files, usage, blobs, jobs, unfinished: jobStore },
+    ...{ database, files, usage, blobs, jobs, holds, unfinished: jobStore },
     withdrawals: new FileWithdrawalStore(database),
   })
   const store = new OutboxStore(database)
@@ -76,6 +82,6 @@ export async function keepFilesUp({ dataDir, databaseUrl, hours, s3 }, atLook = 
   await new UnreferencedFiles({ database, files, usage, outbox, removal, clock }).run(signal)
   await worker.idle()
   await worker.stop()
-  await new OrphanedBlobs({ database, files, blobs, clock }).run(signal)
+  await new OrphanedBlobs({ database, files, blobs, holds, clock }).run(signal)
   await database[Symbol.asyncDispose]()
 }

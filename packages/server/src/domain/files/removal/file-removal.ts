@@ -7,6 +7,7 @@ import { type FileKey, newRemovalId, originalKey, type StoredFile } from '../fil
 import type { FileStore } from '../file-store.js'
 import type { FileUsageStore } from '../file-usage-store.js'
 import type { FileWithdrawalStore } from '../file-withdrawal-store.js'
+import type { FileHolds } from './file-holds.js'
 
 /** Removed files whose blobs are still in the store. */
 export interface RemovedFiles {
@@ -22,6 +23,7 @@ interface FileRemovalOptions {
   readonly usage: FileUsageStore
   readonly withdrawals: FileWithdrawalStore
   readonly blobs: Pick<BlobStore, 'list' | 'remove'>
+  readonly holds: Pick<FileHolds, 'untilFree'>
   readonly jobs: JobQueue
   readonly unfinished: {
     listUnfinished(db: Queryable, appId: string, kind: string): Promise<readonly unknown[]>
@@ -80,9 +82,12 @@ export class FileRemoval {
     })
   }
 
-  /** Removes originals and renditions. A missing blob is no failure. */
+  /**
+   * Removes originals and renditions, once no backup holds blobs. A missing blob is no failure.
+   */
   async removeBlobs(appId: string, { files }: RemovedFiles, signal: AbortSignal): Promise<void> {
-    const { blobs } = this.options
+    const { blobs, holds } = this.options
+    await holds.untilFree(signal)
     for (const file of files) {
       signal.throwIfAborted()
       const prefix = originalKey({ appId, ...file })

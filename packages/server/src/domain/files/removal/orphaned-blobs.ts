@@ -4,11 +4,13 @@ import { type Clock, dayMs } from '../../../lib/clock.js'
 import { groupBy } from '../../../lib/group-by.js'
 import { fileOfKey, isTemporaryKey } from '../file-model.js'
 import type { FileStore } from '../file-store.js'
+import type { FileHolds } from './file-holds.js'
 
 interface OrphanedBlobsOptions {
   readonly database: Database
   readonly files: FileStore
   readonly blobs: Pick<BlobStore, 'list' | 'remove' | 'tidy'>
+  readonly holds: Pick<FileHolds, 'isHeld'>
   readonly clock: Clock
 }
 
@@ -30,14 +32,16 @@ export class OrphanedBlobs {
 
   /** Checks a limited number of blobs. */
   async run(signal: AbortSignal): Promise<void> {
-    const { blobs, clock } = this.options
+    const { blobs, holds, clock } = this.options
     if (clock.now() < this.#restsUntil) return
     const before = clock.now() - orphanLifeMs
     if (this.#after === null) await blobs.tidy(before)
     for (let steps = stepsPerRun; steps > 0 && !signal.aborted; steps--) {
       const page = await blobs.list('', this.#after, blobsPerStep)
       const old = page.blobs.filter(({ modifiedAt }) => modifiedAt < before)
-      await blobs.remove(await this.orphans(old))
+      const orphans = await this.orphans(old)
+      if (orphans.length > 0 && (await holds.isHeld())) return
+      await blobs.remove(orphans)
       this.#after = page.next
       if (page.next === null) {
         this.#restsUntil = clock.now() + restMs

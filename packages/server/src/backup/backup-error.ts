@@ -1,0 +1,18 @@
+/** Why a backup failed or a target cannot be used, as a sentence for the operator. */
+export class BackupError extends Error {
+  override readonly name = 'BackupError'
+}
+
+const fullCodes = ['ENOSPC', 'EDQUOT', 'EFBIG']
+
+/** Returns a failure of the file system in the target as a sentence; other errors as they are. */
+export function targetError(folder: string, error: unknown): Error {
+  const { code = '', message } = error as NodeJS.ErrnoException
+  // The text of SQLite, whose code is that of any failure.
+  const isFull = fullCodes.includes(code) || message.includes('disk is full')
+  if (error instanceof BackupError || !(isFull || /^E[A-Z]+$/.test(code))) return error as Error
+  const text = isFull
+    ? `the disk of ${folder} is full; make room there, or remove backups with hermod backup prune`
+    : `the backup folder ${folder} cannot be used: ${message}`
+  return new BackupError(text, { cause: error })
+}

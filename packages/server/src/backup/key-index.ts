@@ -1,0 +1,116 @@
+/** Keys of blobs with facts about them, in a database on the disk: a target may have millions. */
+import { closeSync, openSync, readSync, rmSync } from 'node:fs'
+import { StringDecoder } from 'node:string_decoder'
+import { DatabaseSync } from '@photostructure/sqlite'
+
+/** A line of files.ndjson. */
+export interface FileLine {
+  readonly key: string
+  /** Bytes. */
+  readonly size: number
+  /** Absent: the file is in S3, and only its size is known. */
+  readonly sha256?: string
+}
+
+const chunkBytes = 1024 * 1024
+
+/** A set of keys in a file that is removed at the end. */
+export class KeyIndex implements Disposable {
+  readonly #path: string
+  readonly #database
+  readonly #insert
+  readonly #find
+
+  /** @param path of a file that does not exist */
+  constructor(path: string) {
+    this.#path = path
+    this.#database = new DatabaseSync(path)
+    for (const pragma of ['journal_mode = off', 'synchronous = off', 'locking_mode = exclusive'])
+      this.#database.exec(`pragma ${pragma}`)
+    this.#database.exec(
+      'create table keys (key text primary key, size integer not null, sha256 text) without rowid',
+    )
+    this.#insert = this.#database.prepare('insert or replace into keys values (?, ?, ?)')
+    this.#find = this.#database.prepare('select size, sha256 from keys where key = ?')
+  }
+
+  /** Adds the lines of a file. @throws Error when it is missing, or has a line that is not JSON */
+  addFile(path: string): void {
+    this.#addAll(strictLinesOf(path))
+  }
+
+  /** Adds the lines of a catalogue; later ones replace earlier ones of the same key. */
+  addCatalogue(path: string): void {
+    this.#addAll(catalogueLinesOf(path))
+  }
+
+  add({ key, size, sha256 }: FileLine): void {
+    this.#insert.run(key, size, sha256 ?? null)
+  }
+
+  find(key: string): { readonly size: number; readonly sha256: string | null } | null {
+    return (this.#find.get(key) as { size: number; sha256: string | null } | undefined) ?? null
+  }
+
+  #addAll(lines: Iterable<FileLine>): void {
+    this.#database.exec('begin')
+    for (const line of lines) this.add(line)
+    this.#database.exec('commit')
+  }
+
+  [Symbol.dispose](): void {
+    this.#database.close()
+    for (const end of ['', '-journal']) rmSync(`${this.#path}${end}`, { force: true })
+  }
+}
+
+function* strictLinesOf(path: string): Generator<FileLine, void> {
+  closeSync(openSync(path, 'r'))
+  for (const line of linesOf(path)) yield JSON.parse(line) as FileLine
+}
+
+/** Returns the lines of a catalogue without those of which a kill has left a part. */
+export function* catalogueLinesOf(path: string): Generator<FileLine, void> {
+  for (const line of linesOf(path)) {
+    const parsed = parseOrNull(line)
+    if (parsed) yield parsed
+  }
+}
+
+function parseOrNull(line: string): FileLine | null {
+  try {
+    return JSON.parse(line) as FileLine
+  } catch {
+    return null
+  }
+}
+
+/** Returns the complete lines of a file, one at a time; none for a missing file. */
+export function* linesOf(path: string): Generator<string, void> {
+  const file = openOrNull(path)
+  if (file === null) return
+  try {
+    const chunk = Buffer.allocUnsafe(chunkBytes)
+    const decoder = new StringDecoder('utf8')
+    let rest = ''
+    for (;;) {
+      const length = readSync(file, chunk, 0, chunk.length, null)
+      if (length === 0) return
+      const lines = (rest + decoder.write(chunk.subarray(0, length))).split('\n')
+      // A kill may have left a part of the last line.
+      rest = lines.pop() ?? ''
+      yield* lines
+    }
+  } finally {
+    closeSync(file)
+  }
+}
+
+function openOrNull(path: string): number | null {
+  try {
+    return openSync(path, 'r')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
+  }
+}

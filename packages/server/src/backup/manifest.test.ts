@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest'
+import { type Manifest, manifestText, parseManifest } from './manifest.js'
+
+const hash = 'a'.repeat(64)
+const manifest: Manifest = {
+  format: 1,
+  created_at: '2026-11-29T16:00:00.000Z',
+  version: '0.1.0',
+  schema: { number: 1, name: '001-initial-0123456789ab' },
+  engine: 'sqlite',
+  epoch: '0d6c1a52-6f0f-4b57-8c0a-3f4a2f0a9d10',
+  secret_key_fingerprint: 'k3f9a1bc',
+  parts: [{ name: 'hermod.db', size: 4096, sha256: hash }],
+  digest: { users: { count: 2, sum: hash } },
+  positions: { test: 7 },
+  newest_message: { at: '2026-11-29T15:59:59.000Z', msg_id: 1_540_000_000_000_001 },
+  files: { store: 'folder', count: 3, bytes: 30, missing: 0 },
+  key_inside: false,
+}
+const changed = (change: object) => JSON.stringify({ ...manifest, ...change })
+
+describe('manifest.json', () => {
+  it('is read as it was written', () => {
+    expect(parseManifest(manifestText(manifest))).toEqual(manifest)
+  })
+
+  it.each([
+    ['created_at', 'yesterday'],
+    ['version', ''],
+    ['schema', { number: 1 }],
+    ['engine', 'mysql'],
+    ['epoch', null],
+    ['secret_key_fingerprint', 3],
+    ['parts', [{ name: '../hermod.db', size: 1, sha256: hash }]],
+    ['parts', [{ name: 'hermod.db', size: -1, sha256: hash }]],
+    ['parts', [{ name: 'hermod.db', size: 1, sha256: 'ab' }]],
+    ['digest', { users: { count: 1 } }],
+    ['positions', { test: '7' }],
+    ['newest_message', { at: '2026-11-29T15:59:59Z' }],
+    ['files', { store: 'folder', count: 3, bytes: 30, missing: 0, more: 1 }],
+    ['key_inside', 'no'],
+  ])('with a bad %s is refused by its name', (field, value) => {
+    expect(() => parseManifest(changed({ [field]: value }))).toThrow(`bad field ${field}`)
+  })
+
+  it('without a field, or with an unknown one, is refused by its name', () => {
+    expect(() => parseManifest(changed({ epoch: undefined }))).toThrow('bad field epoch')
+    expect(() => parseManifest(changed({ more: 1 }))).toThrow('unknown field more')
+  })
+
+  it('of a newer format says to use the newer build', () => {
+    expect(() => parseManifest(changed({ format: 2 }))).toThrow('use the newer build')
+  })
+})

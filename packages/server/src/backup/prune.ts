@@ -1,0 +1,57 @@
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { targetError } from './backup-error.js'
+import { expiredBackups, type Retention } from './retention.js'
+import type { BackupTarget, FoundBackup } from './target.js'
+import { BackupThread } from './thread.js'
+
+/** The result of pruning. */
+export interface PruneResult {
+  /** Names of the removed backups. */
+  readonly removed: readonly string[]
+  /** Files that no backup named any more. */
+  readonly removedFiles: number
+}
+
+/** Below it nothing stays: a lock removes what a killed process has left. */
+const scratchName = '.incoming-prune'
+
+/**
+ * Removes the backups that are not retained, and the files that none of the others names.
+ * @param now milliseconds since 1970
+ * @throws BackupError; the reason of the signal
+ */
+export async function pruneBackups(
+  target: BackupTarget,
+  retention: Retention,
+  { now, signal }: { readonly now: number; readonly signal: AbortSignal },
+): Promise<PruneResult> {
+  await using locked = await target.lock()
+  const scratch = join(target.folder, scratchName)
+  try {
+    const expired = new Set(expiredBackups((await target.list()).map(asRetained), retention, now))
+    for (const each of expired) {
+      signal.throwIfAborted()
+      await locked.remove(each)
+    }
+    await mkdir(scratch, { mode: 0o700 })
+    await using thread = new BackupThread()
+    const ending = AbortSignal.any([signal, locked.lost])
+    ending.addEventListener('abort', () => void thread[Symbol.asyncDispose]())
+    const backups = (await target.list()).map(({ folder }) => folder)
+    ending.throwIfAborted()
+    const removedFiles = await thread.run('removeUnnamed', {
+      ...{ target: target.folder, backups, scratch },
+    })
+    return { removed: [...expired].map(({ name }) => name), removedFiles }
+  } catch (error) {
+    throw signal.aborted ? signal.reason : targetError(target.folder, error)
+  } finally {
+    await rm(scratch, { recursive: true, force: true }).catch(() => {})
+  }
+}
+
+function asRetained(backup: FoundBackup) {
+  const { manifest, verifiedAt } = backup
+  return { ...backup, engine: manifest?.engine ?? null, isVerified: verifiedAt !== null }
+}

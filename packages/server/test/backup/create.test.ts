@@ -1,0 +1,125 @@
+/** The making of one backup, with what may end it. */
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { TempFolder } from '@hermod/testkit'
+import { sql } from 'kysely'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type BackupSource, createBackup } from '../../dist/backup/create.js'
+import { BackupTarget } from '../../dist/backup/target.js'
+import { Database } from '../../dist/db/database.js'
+import { sqliteDialect } from '../../dist/db/dialect/sqlite.js'
+import type { PausedCheckpoints } from '../../dist/db/dialect/sqlite-checkpointer.js'
+import { migrate } from '../../dist/db/migrations/migrate.js'
+
+let place: TempFolder
+let database: Database
+let target: BackupTarget
+
+beforeEach(async () => {
+  place = new TempFolder('create')
+  database = new Database(sqliteDialect(join(place.path, 'hermod.db')))
+  await migrate(database)
+  const folder = join(place.path, 'backups')
+  target = await BackupTarget.openOrMake(folder, { installation: 'x', dataFolders: [] }, true)
+})
+afterEach(async () => {
+  await database[Symbol.asyncDispose]()
+  place[Symbol.dispose]()
+})
+
+const pause = () => (database.dialect.pauseCheckpoints as () => Promise<PausedCheckpoints>)()
+
+function source(changes: Partial<BackupSource> = {}): BackupSource {
+  return {
+    database: { pauseCheckpoints: pause, folder: place.path, logBytes: null },
+    listFiles: async () => ({ blobs: [], next: null }),
+    blobs: {
+      kind: 'folder',
+      location: join(place.path, 'files'),
+      list: async () => ({ blobs: [], next: null }),
+    },
+    holdFiles: async () => ({
+      lost: new AbortController().signal,
+      [Symbol.asyncDispose]: async () => {},
+    }),
+    ...{ epoch: 'e', migration: '001-x', version: '1', keyFingerprint: 'k', now: Date.now },
+    ...changes,
+  }
+}
+
+const run = (signal = new AbortController().signal) => ({ signal, progress: () => {} })
+
+/** The names in the target without those of every target. */
+const leftovers = () =>
+  readdirSync(target.folder).filter((name) => !/^hermod-backups\.json$|^files/.test(name))
+
+describe('a backup', () => {
+  it('lets checkpoints go on when the database is copied, before the files are', async () => {
+    let isPaused = false
+    const resumed: boolean[] = []
+    const created = await createBackup(
+      source({
+        database: {
+          async pauseCheckpoints() {
+            const paused = await pause()
+            isPaused = true
+            const resume = () => {
+              isPaused = false
+              paused.resume()
+            }
+            return { ...paused, resume }
+          },
+          folder: place.path,
+          logBytes: null,
+        },
+      }),
+      target,
+      { ...run(), progress: ({ text }) => text.includes('files') && resumed.push(!isPaused) },
+    )
+    expect(resumed).toEqual([true])
+    expect(leftovers()).toEqual([created.name])
+    expect(readdirSync(join(target.folder, created.name)).sort()).toEqual([
+      ...['COMPLETE', 'files.ndjson', 'hermod.db', 'manifest.json'],
+    ])
+  })
+
+  it('names files that the store lacks, and copies the others', async () => {
+    await database.transaction((tx) =>
+      sql`insert into files (app_id, file_id, upload_id, owner_id, purpose, file_type, to_type, to_id, name, content_type, size, created_at, removal_id)
+        values ('test', 'aabb', 'u', 1, 0, 0, 0, 0, '', '', 5, 0, '')`.execute(tx),
+    )
+    const { manifest } = await createBackup(source(), target, run())
+    expect(manifest.files).toEqual({ store: 'folder', count: 0, bytes: 0, missing: 1 })
+  })
+
+  it('ends when the log grows too much, and leaves nothing behind', async () => {
+    let calls = 0
+    const grows = async () => ({ ...(await pause()), logBytes: () => (calls++ === 0 ? 0 : 3e6) })
+    const bounded = { pauseCheckpoints: grows, folder: place.path, logBytes: 2 ** 21 }
+    await expect(createBackup(source({ database: bounded }), target, run())).rejects.toThrow(
+      /grew by 2 MiB.+HERMOD_BACKUP_LOG_MB/,
+    )
+    expect(leftovers()).toEqual([])
+  })
+
+  it('ends when its hold of the files is lost, or it is cancelled', async () => {
+    const lost = new AbortController()
+    const holdFiles = async () => ({
+      lost: lost.signal,
+      [Symbol.asyncDispose]: async () => {},
+    })
+    const ending = createBackup(source({ holdFiles }), target, {
+      ...run(),
+      progress: ({ text }) => text.includes('files') && lost.abort(new Error('hold lost')),
+    })
+    await expect(ending).rejects.toThrow('hold lost')
+    const cancelled = AbortSignal.abort(new Error('cancelled'))
+    await expect(createBackup(source(), target, run(cancelled))).rejects.toThrow('cancelled')
+    expect(leftovers()).toEqual([])
+  })
+
+  it('of another writer is refused', async () => {
+    await using _ = await target.lock()
+    await expect(createBackup(source(), target, run())).rejects.toThrow('is in progress')
+  })
+})
