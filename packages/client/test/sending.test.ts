@@ -81,6 +81,28 @@ describe('messages that are sent to a real server', () => {
     await untilSent(alice.client.direct(bob.id), 'are you there?')
   })
 
+  it('stay unsent while the service is in maintenance, and are sent once by themselves after it', async () => {
+    const [alice, bob] = [await newUser(), await newUser()]
+    const operator = server.api.as(server.operatorToken)
+    await operator.succeed('POST', '/operator/v1/maintenance/on', { body: { text: 'moving' } })
+    const conversation = alice.client.direct(bob.id)
+    await conversation.send('one')
+    await conversation.send('two')
+    await until(alice.client.direct(bob.id).messages, ({ messages }) => messages.length === 2)
+    // The first refusal has come.
+    await expect(
+      alice.client.call('user.nickname.update', { nick_name: 'x' }),
+    ).rejects.toMatchObject({ code: 50300 })
+    expect(conversation.messages.getSnapshot().messages.map(({ status }) => status)).not.toContain(
+      'failed',
+    )
+    await operator.succeed('POST', '/operator/v1/maintenance/off')
+    for (const text of ['one', 'two']) {
+      await untilSent(conversation, text)
+      await untilSent(bob.client.direct(alice.id), text)
+    }
+  })
+
   it('appear once in a group of which no events come', async () => {
     const [alice, bob] = [await newUser(), await newUser()]
     const group = await alice.client.groups.create({ name: 'quiet', userIds: [bob.id] })

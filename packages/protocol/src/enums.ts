@@ -474,6 +474,15 @@ export const uploadMethods = ['POST', 'PUT'] as const
 /** State of a node: it works, it finishes and leaves, or it gives no sign of life. */
 export const nodeStates = ['live', 'draining', 'dead'] as const
 
+/**
+ * States of the service: `serving`; `maintenance`, in which reads work and writes are refused;
+ * `restored`, in which users are refused until an operator finishes the restore.
+ */
+export const serviceStates = ['serving', 'maintenance', 'restored'] as const
+
+/** States of a long job; the last three are final. */
+export const longJobStates = ['waiting', 'running', 'done', 'failed', 'cancelled'] as const
+
 /** Location of the secret key: secret.key in the data folder, or HERMOD_SECRET_KEY. */
 export const keySources = ['file', 'settings'] as const
 

@@ -704,6 +704,24 @@ export const errorCatalogue = {
     'other nodes live',
     'The key in a data folder can be changed only while no other node lives. Give all nodes the key in HERMOD_SECRET_KEY instead.',
   ),
+  job_not_found: entry(
+    40009,
+    404,
+    'job does not exist',
+    'No job has this ID. Jobs are kept for 30 days after their end.',
+  ),
+  restore_unfinished: entry(
+    40012,
+    409,
+    'the restore is unfinished',
+    'The data is that of a backup; finish the restore first.',
+  ),
+  too_many_jobs: entry(
+    40011,
+    409,
+    'such a job is unfinished',
+    'Wait for the end of the job of this kind, or cancel it.',
+  ),
 
   origin_refused: entry(
     40300,

@@ -176,4 +176,5 @@ export const commandWork: Omit<CommandDependencies, 'env' | 'stdin' | 'stdout' |
   compact,
   newEpoch,
   simulatePush,
+  interrupted: () => stopSignal(),
 }

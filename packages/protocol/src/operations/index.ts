@@ -6,12 +6,14 @@ import * as files from './files/index.js'
 import * as groups from './groups/index.js'
 import * as identity from './identity/index.js'
 import * as integrity from './integrity.js'
+import * as jobs from './jobs.js'
 import * as login from './login.js'
 import * as messaging from './messaging.js'
 import * as nodes from './nodes.js'
 import * as push from './push/index.js'
 import * as realtime from './realtime/realtime.js'
 import * as secrets from './secrets.js'
+import * as serviceState from './service-state.js'
 import * as sync from './realtime/sync.js'
 import { tags } from './tags.js'
 import * as users from './users/index.js'
@@ -24,12 +26,14 @@ export * from './files/index.js'
 export * from './groups/index.js'
 export * from './identity/index.js'
 export * from './integrity.js'
+export * from './jobs.js'
 export * from './login.js'
 export * from './messaging.js'
 export * from './nodes.js'
 export * from './push/index.js'
 export * from './realtime/realtime.js'
 export * from './secrets.js'
+export * from './service-state.js'
 export * from './realtime/sessions.js'
 export * from './realtime/sync.js'
 export { type Tag, tags } from './tags.js'
@@ -55,12 +59,14 @@ export const operations: readonly Operation[] = [
   groups,
   identity,
   integrity,
+  jobs,
   login,
   messaging,
   nodes,
   push,
   realtime,
   secrets,
+  serviceState,
   sync,
   users,
   webhooks,

@@ -96,6 +96,12 @@ const reasons: Readonly<Record<string, string>> = {
   'operator.identity.rename': operatorOnly,
   'operator.identity.set': operatorOnly,
   'operator.identity.test': read,
+  'operator.job.cancel': operatorOnly,
+  'operator.job.get': read,
+  'operator.job.list': read,
+  'operator.maintenance.off': operatorOnly,
+  'operator.maintenance.on': operatorOnly,
+  'operator.maintenance.status': read,
   'operator.node.drain': operatorOnly,
   'operator.node.list': read,
   'operator.node.remove': operatorOnly,
@@ -149,4 +155,9 @@ function eventsOfCauses(): Record<string, EventKind[]> {
     for (const operation of eventDefinitions[kind].causedBy)
       byOperation[operation] = [...(byOperation[operation] ?? []), kind]
   return byOperation
+}
+
+/** Tests whether an operation changes nothing that is stored. */
+export function isRead(operationId: string): boolean {
+  return eventsByOperation[operationId] === read
 }

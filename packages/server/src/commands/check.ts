@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { CommandFailure } from './runtime/call.js'
 import type { CommandContext } from './runtime/command.js'
 import { flag, operationCommand } from './runtime/fields.js'
+import { stateText } from './maintenance.js'
 import { formatTable } from './runtime/output.js'
 
 export function addCheckCommand(program: Command, context: CommandContext): void {
@@ -16,8 +17,9 @@ export function addCheckCommand(program: Command, context: CommandContext): void
         'first acknowledges the lost histories that earlier checks have reported, so that they are no fault any more',
       ),
     },
-    text: ({ faults, checked }, { acknowledge }) =>
+    text: ({ faults, checked, service }, { acknowledge }) =>
       [
+        ...(service.state === 'serving' ? [] : [stateText(service)]),
         ...(acknowledge ? ['The lost histories of earlier checks are acknowledged.'] : []),
         formatTable(faults, `${checked} facts checked, all agree.`),
       ].join('\n'),

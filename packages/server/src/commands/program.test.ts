@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { type CommandDependencies, type Migration, runProgram } from './program.js'
 import type { OperatorAnswer, OperatorParams } from './runtime/call.js'
 
+const serving = { state: 'serving', text: '', since: 0 }
 const now = Date.parse('2026-01-01T00:00:00Z')
 const app = {
   app_id: 'demo',
@@ -84,8 +85,10 @@ async function run(
         await started(simulation)
         received(simulatedCall)
       },
+      async interrupted() {},
       async local() {
         return {
+          isLocal: true,
           async call(id, params) {
             calls.push([id, params])
             return { code: 200, data: null, message: null, ...answer }
@@ -431,13 +434,13 @@ describe('hermod migrate', () => {
 describe('hermod check', () => {
   it('succeeds when all facts agree', async () => {
     const { code, calls, out } = await run('check', {
-      answer: { data: { checked: 12, faults: [], truncated: false } },
+      answer: { data: { checked: 12, faults: [], truncated: false, service: serving } },
     })
     expect(code).toBe(0)
     expect(calls).toEqual([['operator.check', {}]])
     expect(out).toBe('12 facts checked, all agree.\n')
     const acknowledging = await run('check --acknowledge', {
-      answer: { data: { checked: 12, faults: [], truncated: false } },
+      answer: { data: { checked: 12, faults: [], truncated: false, service: serving } },
     })
     expect(acknowledging.out).toBe(
       'The lost histories of earlier checks are acknowledged.\n12 facts checked, all agree.\n',
@@ -449,6 +452,7 @@ describe('hermod check', () => {
       checked: 12,
       faults: [{ check: 'unread', app_id: 'demo', subject: 'user 1', detail: '2, not 3' }],
       truncated: false,
+      service: serving,
     }
     const { code, out, err } = await run('check', { answer: { data } })
     expect(code).toBe(1)
@@ -472,7 +476,7 @@ describe('hermod check', () => {
     ],
   ])('the advice suits the faults: %s', async (checks, advice) => {
     const faults = checks.map((check) => ({ check, app_id: 'demo', subject: '1', detail: '' }))
-    const data = { checked: 12, faults, truncated: false }
+    const data = { checked: 12, faults, truncated: false, service: serving }
     const { code, err } = await run('check', { answer: { data } })
     expect(code).toBe(1)
     expect(err).toBe(`hermod: 12 facts checked, ${faults.length} wrong; ${advice}\n`)

@@ -25,6 +25,8 @@ const commands: Readonly<Record<string, () => Promise<AddCommands>>> = {
   token: async () => (await import('./token.js')).addTokenCommands,
   certificate: async () => (await import('./certificate.js')).addCertificateCommands,
   file: async () => (await import('./file.js')).addFileCommands,
+  maintenance: async () => (await import('./maintenance.js')).addMaintenanceCommands,
+  job: async () => (await import('./job.js')).addJobCommands,
   nodes: async () => (await import('./nodes.js')).addNodeCommands,
   secret: async () => (await import('./secret.js')).addSecretCommands,
   user: async () => (await import('./user/user.js')).addUserCommands,

@@ -1,4 +1,5 @@
 /** The composition root: the only folder that constructs the parts of the service and knows all of them. */
+import { serviceStates } from '@hermod/protocol'
 import type { BlobStore } from '../blobs/blob-store.js'
 import { DiskFloor } from '../blobs/disk-floor.js'
 import type { Bus } from '../bus/bus.js'
@@ -10,7 +11,9 @@ import { Epoch } from '../db/identity/epoch.js'
 import { findNewestIdTime, IdReservations } from '../db/id-reservations.js'
 import { IdentityStore } from '../db/identity/identity-store.js'
 import type { NodeDelivery } from '../delivery/node-delivery.js'
+import { ServiceState } from '../domain/service-state/service-state.js'
 import { loginClasses } from '../domain/login/login-queue.js'
+import type { LongJobHandler } from '../domain/long-jobs/long-job-model.js'
 import { JobQueue } from '../jobs/job-queue.js'
 import { type Clock, systemClock } from '../lib/clock.js'
 import { fillReserve } from '../lib/concurrency/disk-reserve.js'
@@ -59,6 +62,7 @@ export interface Context {
   readonly sessions: SessionRegistry
   readonly stores: Stores
   readonly epoch: Epoch
+  readonly state: ServiceState
   /** null where history cannot be lost while the process runs */
   readonly seen: SeenPositions | null
   readonly node: RunningNode
@@ -86,6 +90,10 @@ export interface ContextOptions extends DatabaseOptions {
   readonly core?: CoreChannel | undefined
   /** The time that rules use; the machine's by default. */
   readonly clock?: Clock | undefined
+  /** The process is that of a command: long jobs run in it at once. */
+  readonly isCommand?: boolean | undefined
+  /** Long jobs beside those of the service; for tests. */
+  readonly longJobHandlers?: readonly LongJobHandler[] | undefined
 }
 
 /** Returns what brings messages between the nodes; null with the embedded database. */
@@ -126,7 +134,11 @@ export function openContext(options: ContextOptions): Promise<Context> {
     })
     watchStart(blobs, log)
     const media = parts.add(createMedia(config.files.ffmpeg), ({ images }) => images.stop())
-    const epoch = await Epoch.open({ database, store: identity })
+    const state = new ServiceState()
+    const epoch = await Epoch.open({
+      ...{ database, store: identity },
+      stateFound: (found) => state.found(found),
+    })
     epoch.subscribe(() =>
       log.error(
         'the database has another history than this process, which closes its sessions and ends',
@@ -134,7 +146,7 @@ export function openContext(options: ContextOptions): Promise<Context> {
     )
     const carrier = await createCarrier(options)
     const context = buildContext(options, {
-      ...{ database, epoch, providers, blobs, media, carrier },
+      ...{ database, epoch, state, providers, blobs, media, carrier },
     })
     context.metrics.storage.watchDisk(() => floor.space)
     const { files, messaging, secrets } = context.services
@@ -146,6 +158,7 @@ export function openContext(options: ContextOptions): Promise<Context> {
       )
     context.idClock.reportLead(await database.read(findNewestIdTime))
     fillReserve(config.dataDir)
+    parts.add(context.services.longJobs.commandJobs, (each) => each.stop())
     parts.add(messaging.writer, (writer) => writer.idle())
     parts.add(messaging.positions, (positions) => positions.idle())
     parts.add(files.fileWriter, (writer) => writer.idle())
@@ -197,15 +210,24 @@ function failoverSentence({
 }
 
 function buildContext(
-  { config, secrets, log, core, clock = systemClock }: ContextOptions,
+  {
+    config,
+    secrets,
+    log,
+    core,
+    clock = systemClock,
+    isCommand = false,
+    longJobHandlers = [],
+  }: ContextOptions,
   {
     database,
     epoch,
+    state,
     providers,
     blobs,
     media,
     carrier,
-  }: Pick<Context, 'database' | 'epoch' | 'providers' | 'blobs'> & {
+  }: Pick<Context, 'database' | 'epoch' | 'state' | 'providers' | 'blobs'> & {
     readonly carrier: Carrier | null
     readonly media: Media
   },
@@ -274,6 +296,7 @@ function buildContext(
       stores,
       outbox,
       epoch,
+      state,
       node,
       shares,
       jobs,
@@ -296,6 +319,8 @@ function buildContext(
       media,
       core: core ?? createCoreChannel({ bus, node, directory, sessions, delivery, metrics }),
       appended,
+      isCommand,
+      longJobHandlers,
     },
   )
   const services = servicesOf(domains)
@@ -315,6 +340,7 @@ function buildContext(
     },
     users: services.users.accounts,
     limits,
+    state,
     observer: callObserver(log, metrics),
     budget,
     checkAnswers: config.checkAnswers,
@@ -325,11 +351,13 @@ function buildContext(
     ),
   )
   metrics.storage.watchIds(() => Math.max(0, ids.clockMs - clock.now()) / 1_000)
+  metrics.storage.watchState(() => ({ states: serviceStates, current: state.current.state }))
   metrics.storage.watchDatabase(() => database.health.figures)
   metrics.push.watchCircuits(() => providers.openCircuits())
   metrics.push.watchCertificates(() => services.push.certificateExpiry.list())
   return {
     epoch,
+    state,
     seen,
     node,
     nodeSessions,

@@ -1,3 +1,4 @@
+import type { LongJobHandler } from '../domain/long-jobs/long-job-model.js'
 import type { JobHandler } from '../jobs/job-worker.js'
 import type { MaintenanceTask } from '../jobs/maintenance-scheduler.js'
 import type { Consumer } from '../outbox/consumer.js'
@@ -18,6 +19,7 @@ export interface BackgroundWork {
   readonly logHolders?: readonly LogHolder[]
   readonly consumers?: readonly Consumer[]
   readonly jobHandlers?: readonly JobHandler[]
+  readonly longJobHandlers?: readonly LongJobHandler[]
   readonly maintenanceTasks?: readonly MaintenanceTask[]
 }
 

@@ -18,6 +18,7 @@ import { identityHandlers } from '../api/identity/identities.js'
 import { issuerHandlers } from '../api/identity/issuers.js'
 import { issueHandlers } from '../api/identity/tokens.js'
 import { integrityHandlers } from '../api/integrity/check.js'
+import { longJobHandlers } from '../api/long-jobs/operator.js'
 import { passwordHandlers } from '../api/login/passwords.js'
 import { tokenHandlers } from '../api/login/tokens.js'
 import { conversationHandlers } from '../api/messaging/conversations.js'
@@ -38,6 +39,7 @@ import { pushReportHandlers } from '../api/push/reports.js'
 import { pushTaskHandlers } from '../api/push/tasks.js'
 import { realtimeHandlers } from '../api/realtime/realtime.js'
 import { secretHandlers } from '../api/secrets/operator.js'
+import { serviceStateHandlers } from '../api/service-state/operator.js'
 import { sessionHandlers } from '../api/sessions/sessions.js'
 import { userAdministrationHandlers } from '../api/users/administration.js'
 import { deletionHandlers } from '../api/users/deletion.js'
@@ -101,9 +103,11 @@ export function createHandlers(services: Services): readonly Handler[] {
     conversationHandlers({ ...services.messaging, messageAnswers }),
     syncHandlers({ ...services.messaging, messageAnswers }),
     appHandlers(services.apps),
-    integrityHandlers(services.integrity),
+    integrityHandlers({ ...services.integrity, ...services.serviceState }),
+    longJobHandlers(services.longJobs),
     nodeHandlers(services.nodes),
     secretHandlers(services.secrets),
+    serviceStateHandlers(services.serviceState),
     sessionHandlers(services.sessions),
     operatorPushHandlers(services.push),
     operatorUserHandlers(services.users),

@@ -1,6 +1,7 @@
 import type { Database } from '../db/database.js'
 import type { Epoch } from '../db/identity/epoch.js'
 import type { NodeDelivery } from '../delivery/node-delivery.js'
+import type { ServiceState } from '../domain/service-state/service-state.js'
 import type { SessionAdmission } from '../domain/sessions/session-admission.js'
 import type { JobQueue } from '../jobs/job-queue.js'
 import type { Clock } from '../lib/clock.js'
@@ -24,6 +25,7 @@ export interface Infrastructure {
   readonly stores: Stores
   readonly outbox: Outbox
   readonly epoch: Epoch
+  readonly state: ServiceState
   readonly node: ThisNode
   readonly shares: Shares
   readonly jobs: JobQueue

@@ -12,7 +12,7 @@ import { erasesTextsAtEnd } from './text-erasures.js'
  * server for a long time.
  */
 export const openLocalCalls: LocalCalls = async ({ config, secrets }) => {
-  const context = await openContext({ config, secrets, log: createLog('silent') })
+  const context = await openContext({ config, secrets, log: createLog('silent'), isCommand: true })
   const eraseTexts = erasesTextsAtEnd(context)
   const caller = {
     requestId: 'command',
@@ -23,6 +23,7 @@ export const openLocalCalls: LocalCalls = async ({ config, secrets }) => {
     query: {},
   }
   return {
+    isLocal: true,
     async call(operationId, params) {
       const operation = operationsById.get(operationId)
       if (!operation) throw new Error(`there is no operation ${operationId}`)

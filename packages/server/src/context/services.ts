@@ -4,6 +4,7 @@ import type { ServerSecrets } from '../config/secrets.js'
 import { NumberLookupLimit, noNumberLookupLimit } from '../domain/users/number-lookup-limit.js'
 import { SecretBox } from '../lib/secrets/secret-box.js'
 import { SecretKeys } from '../lib/secrets/secret-keys.js'
+import type { LongJobHandler } from '../domain/long-jobs/long-job-model.js'
 import type { CoreChannel } from '../push/core-channel.js'
 import type { Media } from './adapters/media.js'
 import { createOutbound } from './adapters/outbound.js'
@@ -18,12 +19,14 @@ import { createGroups } from './domains/groups.js'
 import { createIdentity, createIdentityParts } from './domains/identity.js'
 import { createIntegrity } from './domains/integrity.js'
 import { createLogin, createLoginParts } from './domains/login.js'
+import { createLongJobs } from './domains/long-jobs.js'
 import { createMessaging } from './domains/messaging.js'
 import { createNodes } from './domains/nodes.js'
 import { createPush } from './domains/push.js'
 import { createPresence } from './domains/realtime/presence.js'
 import { createSessions } from './domains/realtime/sessions.js'
 import { createSecrets } from './domains/secrets.js'
+import { createServiceState } from './domains/service-state.js'
 import { createUpgrades } from './domains/upgrades.js'
 import { createAccounts, createUsers } from './domains/users.js'
 import { createWebhooks } from './domains/webhooks.js'
@@ -39,6 +42,10 @@ interface DomainsOptions {
   readonly core: CoreChannel
   /** Announces that an app has new messages. */
   readonly appended: (appId: string) => void
+  /** The process is that of a command. */
+  readonly isCommand: boolean
+  /** Long jobs beside those of the domains. */
+  readonly longJobHandlers: readonly LongJobHandler[]
 }
 
 export type Domains = ReturnType<typeof createDomains>
@@ -49,13 +56,28 @@ export type Services = { readonly [Name in keyof Domains]: Domains[Name]['servic
 /** Creates all domains, each after those that it needs. */
 export function createDomains(
   infrastructure: Infrastructure,
-  { config, secrets, providers, blobs, media, core, appended }: DomainsOptions,
+  {
+    config,
+    secrets,
+    providers,
+    blobs,
+    media,
+    core,
+    appended,
+    isCommand,
+    longJobHandlers,
+  }: DomainsOptions,
 ) {
   const { current, previous, file: keyFile } = loadSecretKeys(config.dataDir, secrets)
   const secretKeys = new SecretKeys(current, previous)
   const secretBox = new SecretBox(secretKeys)
   const { operatorToken } = secrets
   const outbound = createOutbound(config)
+  const longJobsByKind = new Map<string, LongJobHandler>()
+  const longJobs = createLongJobs(infrastructure, {
+    handlerOf: (kind) => longJobsByKind.get(kind),
+    isCommand,
+  })
   const createdApps = createApps(infrastructure, { operatorToken, secretBox })
   const { apps, appSecrets } = createdApps.services
 
@@ -163,7 +185,7 @@ export function createDomains(
     expiry: certificateExpiry,
     files: files.services.fileCheck,
   })
-  return {
+  const domains = {
     apps: createdApps,
     contacts,
     devices,
@@ -173,16 +195,22 @@ export function createDomains(
     identity,
     integrity,
     login,
+    longJobs,
     messaging,
     nodes: createNodes(infrastructure),
     presence,
     push,
     secrets: secret,
+    serviceState: createServiceState(infrastructure),
     sessions,
     upgrades: createUpgrades(infrastructure, { config }),
     users,
     webhooks,
   } satisfies Record<string, Domain>
+  const ofDomains = Object.values<Domain>(domains).flatMap((each) => each.longJobHandlers ?? [])
+  for (const handler of [...ofDomains, ...longJobHandlers])
+    longJobsByKind.set(handler.kind.name, handler)
+  return domains
 }
 
 export function servicesOf(domains: Domains): Services {

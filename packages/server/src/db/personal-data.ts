@@ -58,6 +58,7 @@ const send = columns('move', 'IDs and times, until they expire.')
 const pushed = columns('move', 'The audience and the notification, until tasks expire.')
 const event = columns('never', 'Without the texts of the user, for three days.')
 const job = columns('never', 'IDs, until finished jobs expire.')
+const longJob = never.keep('IDs in what operators ordered, until 30 days after its end.')
 const waiting = columns('never', 'Without the texts of the user, until it is delivered.')
 const session = columns('never', 'IDs and times, until half a minute after the session has closed.')
 const attempt = columns('never', 'The last requests and the answers of receivers.')
@@ -448,6 +449,23 @@ export const personalData = {
     app_id: never.none,
     position: never.none,
   },
+  long_jobs: {
+    job_id: never.none,
+    kind: never.none,
+    slot: never.none,
+    params: longJob,
+    state: never.none,
+    is_cancelled: never.none,
+    runs: never.none,
+    done: never.none,
+    total: never.none,
+    text: longJob,
+    result: longJob,
+    error: longJob,
+    created_at: never.none,
+    started_at: never.none,
+    ended_at: never.none,
+  },
   jobs: {
     app_id: never.none,
     job_id: never.none,
@@ -642,6 +660,9 @@ export const personalData = {
     bus_channel: move.none,
     files_folder: move.none,
     files_node: move.none,
+    state: never.none,
+    state_text: never.none,
+    state_since: never.none,
   },
   file_holds: {
     hold_id: never.none,

@@ -54,6 +54,7 @@ export interface Schema {
   outbox_heads: OutboxHeadsTable
   outbox_positions: OutboxPositionsTable
   jobs: TableOf<typeof jobsTable>
+  long_jobs: TableOf<typeof longJobsTable>
   groups: TableOf<typeof groupsTable>
   group_members: GroupMembersTable
   group_mute_gaps: GroupMuteGapsTable
@@ -735,6 +736,33 @@ export const jobsTable = {
   updated_at: bigint,
 }
 
+/** Work of operators that takes minutes or hours; see domain/long-jobs/. */
+export const longJobsTable = {
+  job_id: int64,
+  kind: text,
+  /** The place among the unfinished jobs of the kind, from 0. */
+  slot: integer,
+  /** JSON */
+  params: text,
+  /** A value of `longJobStates`. */
+  state: text,
+  /** 1: an operator has cancelled it. */
+  is_cancelled: generated(smallint),
+  /** The number of runs. A run changes the row only while no later one has begun. */
+  runs: generated(integer),
+  done: generated(bigint),
+  /** 0 = not known */
+  total: generated(bigint),
+  /** What it does at present. */
+  text: generated(text),
+  /** JSON; '' = none */
+  result: generated(text),
+  error: generated(text),
+  created_at: bigint,
+  started_at: nullable(bigint),
+  ended_at: nullable(bigint),
+}
+
 export const groupsTable = {
   app_id: text,
   group_id: int64,
@@ -1038,6 +1066,12 @@ export interface DatabaseIdentityTable {
   files_folder: string | null
   /** The node whose own that folder is; null: nodes share it. */
   files_node: string | null
+  /** A value of `serviceStates`. */
+  state: Generated<string>
+  /** What callers read that the state refuses. */
+  state_text: Generated<string>
+  /** 0 = it serves */
+  state_since: Generated<number>
 }
 
 /**

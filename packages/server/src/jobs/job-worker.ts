@@ -18,6 +18,8 @@ export interface JobHandler {
   readonly maxAttempts: number
   /** The time after which the run is aborted and counts as failed. */
   readonly timeLimitMs: number
+  /** A node that leaves aborts the run, which another node begins again. */
+  readonly isResumed: boolean
   run(jobs: JobRun<unknown>): Promise<void>
 }
 
@@ -30,7 +32,13 @@ export interface JobRun<Payload> {
   readonly signal: AbortSignal
 }
 
-const handlerDefaults = { concurrency: 1, jobsPerRun: 1, maxAttempts: 20, timeLimitMs: 300_000 }
+const handlerDefaults = {
+  concurrency: 1,
+  jobsPerRun: 1,
+  maxAttempts: 20,
+  timeLimitMs: 300_000,
+  isResumed: false,
+}
 
 /**
  * @param run must be idempotent: it may see the same job twice, also on two nodes at once when one
@@ -162,6 +170,7 @@ class JobKindRunner {
   }
 
   async finish(): Promise<void> {
+    if (this.handler.isResumed) return this.stop()
     this.#isFinishing = true
     await this.#looking
     await Promise.all(this.#runs)

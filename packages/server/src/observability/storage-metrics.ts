@@ -157,6 +157,19 @@ export class StorageMetrics {
     ])
   }
 
+  /** @param read returns the names of all states, and the one of the service */
+  watchState(read: () => { readonly states: readonly string[]; readonly current: string }): void {
+    this.registry.gauge(
+      'hermod_service_state',
+      'State of the service: 1 for the one that it has.',
+      ['state'],
+      (gauge) => {
+        const { states, current } = read()
+        for (const state of states) gauge.set({ state }, state === current ? 1 : 0)
+      },
+    )
+  }
+
   /** @param lead returns the seconds by which the clock of IDs is ahead of the machine's */
   watchIds(lead: () => number): void {
     this.registry.readGauges(lead, [

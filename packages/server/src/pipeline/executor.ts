@@ -36,6 +36,11 @@ export interface ExecutorOptions {
   readonly authenticator: Authenticator
   readonly users: UserDirectory
   readonly limits: Pick<CallLimits, 'arrived' | 'refused' | 'authenticated' | 'bodyArrived'>
+  /** The state of the service, which may refuse calls; absent: it serves. */
+  readonly state?: {
+    /** @throws AppError unavailable */
+    admit(operation: Operation, principal: Principal): void
+  }
   readonly observer: CallObserver
   readonly budget: EventLoopBudget
   /** Checks every answer against the operation's definition; for development and tests. */
@@ -172,6 +177,7 @@ export class Executor {
       const principal = admitted instanceof Promise ? await admitted : admitted
       allowance = this.#options.limits.authenticated(call, principal, operation.countsForApp)
       requireCaller(operation, principal)
+      this.#options.state?.admit(operation, principal)
       if (operation.socket === 'only' && !call.session) throw new AppError('socket_needed')
       if (extension !== null) extension.admit(allowance)
       else if (compiled.movesFiles) throw new AppError('http_needed')

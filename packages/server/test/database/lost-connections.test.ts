@@ -49,7 +49,7 @@ class IssuingNode implements AsyncDisposable {
   static async start(databaseUrl: string): Promise<IssuingNode> {
     const { proxy, url } = await StallingProxy.start(databaseUrl)
     const database = new Database(postgresDialect({ url, poolSize: 2, onError: () => {} }))
-    const epoch = await Epoch.open({ database, store: new IdentityStore() })
+    const epoch = await Epoch.open({ database, store: new IdentityStore(), stateFound: () => {} })
     return new IssuingNode(proxy, database, epoch)
   }
 

@@ -1,5 +1,6 @@
 import { resource } from '../../resource.js'
 import { array, boolean, int64, type Static, text } from '../../schema.js'
+import { ServiceStatus } from './service-state.js'
 
 /** A stored value that the log does not confirm, named so that an operator finds the row. */
 export const CheckFault = resource(
@@ -20,6 +21,7 @@ export const CheckReport = resource('CheckReport', 'The result of an integrity c
   checked: int64({ description: 'number of values that were checked' }),
   faults: array(CheckFault, { description: 'the values that do not agree' }),
   truncated: boolean({ description: 'true: there are more than listed' }),
+  service: ServiceStatus,
 })
 /** The outcome of a check, by application and subject. */
 export type CheckReport = Static<typeof CheckReport>

@@ -1,11 +1,14 @@
 import { checkIntegrity } from '@hermod/protocol'
 import type { IntegrityService } from '../../domain/integrity/integrity-service.js'
+import type { ServiceStateService } from '../../domain/service-state/service-state-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 
 export function integrityHandlers({
   integrity,
+  serviceState,
 }: {
   readonly integrity: IntegrityService
+  readonly serviceState: ServiceStateService
 }): Handler[] {
   return [
     handle(checkIntegrity, async ({ acknowledge: acknowledgesLosses }) => {
@@ -19,6 +22,7 @@ export function integrityHandlers({
           detail,
         })),
         truncated: isTruncated,
+        service: await serviceState.get(),
       })
     }),
   ]

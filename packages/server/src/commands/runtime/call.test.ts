@@ -10,6 +10,7 @@ import { CommandFailure, controlSocketPath, type OperatorCalls, openOperatorCall
 const operatorToken = `hmo_${'x'.repeat(32)}`
 const inProcess: OperatorCalls = {
   call: async () => ({ code: 200, data: 'in process', message: null }),
+  isLocal: true,
   close: async () => {},
 }
 

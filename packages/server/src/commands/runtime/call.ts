@@ -18,6 +18,8 @@ export interface OperatorAnswer {
 export type OperatorParams = Readonly<Record<string, unknown>>
 
 export interface OperatorCalls {
+  /** The operations run in this process: there is no server. */
+  readonly isLocal: boolean
   /** @param params by their names on the wire; undefined ones are left out */
   call(operationId: string, params: OperatorParams): Promise<OperatorAnswer>
   close(): Promise<void>
@@ -124,6 +126,8 @@ function accepts(socketPath: string): Promise<boolean> {
 }
 
 class HttpCalls implements OperatorCalls {
+  readonly isLocal = false
+
   /**
    * @param prefix comes before the path of every operation
    * @param server names the server in failures

@@ -114,6 +114,8 @@ export interface CommandDependencies {
   newEpoch(loaded: LoadedConfig): Promise<string>
   /** Runs simulated push gateways; ends when they have stopped. */
   simulatePush(options: PushSimulationOptions): Promise<void>
+  /** Resolves at the first signal to stop; a second one ends the process. */
+  readonly interrupted: () => Promise<void>
   /** Replaces the file system in tests. */
   readonly readFile?: ReadFile
   /** Milliseconds since 1970; replaces the clock in tests. */
@@ -164,19 +166,20 @@ export class CommandContext {
    */
   async session<T>(
     { url }: CommonOptions,
-    work: (operate: Operate) => Promise<T>,
+    work: (operate: Operate, isLocal: boolean) => Promise<T>,
     names: OptionNames = {},
   ): Promise<T> {
     const calls = await openOperatorCalls(this.load(), this.dependencies.local, url)
     try {
-      return await work(async <P, D>(operation: Operation<P, D>, params: NoInfer<P>) => {
+      const operate = async <P, D>(operation: Operation<P, D>, params: NoInfer<P>) => {
         const { code, data, message } = await calls.call(operation.id, params as OperatorParams)
         if (code !== 200) {
           const words = message ?? `the operation failed with code ${code}`
           throw new CommandFailure(withOptionNames(words, names), code)
         }
         return data as D
-      })
+      }
+      return await work(operate, calls.isLocal)
     } finally {
       await calls.close()
     }

@@ -8,7 +8,7 @@ import { CommandFailure } from '../runtime/call.js'
 import { type CommandContext, operatingCommand } from '../runtime/command.js'
 import { argument, commandOf, flag } from '../runtime/fields.js'
 import { fileNote } from '../runtime/files.js'
-import { openProgress, type Progress } from './progress.js'
+import { openProgress, type Progress } from '../runtime/progress.js'
 import { type FileEntry, format, readers, type UserFormat, type UserRecord } from './user-file.js'
 
 interface FailedLine {

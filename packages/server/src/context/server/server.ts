@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { scopesOf } from '@hermod/protocol'
 import type { LoadedConfig } from '../../config/config.js'
+import type { ServiceState } from '../../domain/service-state/service-state.js'
 import type { FirstApp } from '../../domain/apps/app-service.js'
 import { Lifecycle } from '../../lib/lifecycle.js'
 import type { Logger } from '../../observability/log.js'
@@ -10,7 +11,7 @@ import { type Context, type ContextOptions, openContext } from '../context.js'
 import { Readiness } from './readiness.js'
 import { waitForSchema } from './schema-wait.js'
 import { type MakeRoutes, startTransports } from './transports.js'
-import { createWorkers } from './workers.js'
+import { createWorkers, type Workers } from './workers.js'
 
 export interface RunningServer {
   /** The URL of the operations. */
@@ -62,7 +63,7 @@ export function startService(
     for (const { detail } of await nodeNotices(database)) log.warn(detail)
     parts.add(nodeSessions, (each) => each.stop())
     await nodeSessions.start()
-    const { metrics, providers, services, shares, stores } = context
+    const { metrics, providers, services, shares, state, stores } = context
     // Without a certificate the providers are not needed; setting the first one loads them.
     if (await services.push.pushCertificates.exist()) providers.load()
     const workers = createWorkers({
@@ -91,6 +92,7 @@ export function startService(
     let isStarted = false
     const notReadyReason = async () => {
       if (!isStarted) return 'the service is starting'
+      if (state.isRestored) return 'the data is restored; hermod restore finish begins the service'
       return node.isDraining ? 'draining' : readiness.notReadyReason()
     }
     const transports = parts.add(
@@ -99,12 +101,13 @@ export function startService(
         degraded: () => [
           ...node.degraded,
           ...(bus.isConnected ? [] : ['bus']),
+          ...(state.current.state === 'maintenance' ? ['maintenance'] : []),
           ...(context.blobs.kind === 'none' ? ['files'] : []),
         ],
       }),
       (each) => each.stop(),
     )
-    await workers.start()
+    await startWorkers(workers, { state, log, parts })
     // On a full disk the start itself writes into the reserve of the folder, which is filled again.
     const reason = await readiness.notReadyReason({ probes: true })
     if (reason !== null) log.error({ reason }, 'the service is not ready; reads are served')
@@ -129,6 +132,30 @@ export function startService(
       stop: () => parts.stop(),
     }
   })
+}
+
+/** Starts the background work; that of restored data begins when the restore is finished. */
+async function startWorkers(
+  workers: Workers,
+  {
+    state,
+    log,
+    parts,
+  }: { readonly state: ServiceState; readonly log: Logger; readonly parts: Lifecycle },
+): Promise<void> {
+  const { state: first, text } = state.current
+  if (first !== 'serving') log.warn({ state: first, text }, 'the service refuses calls')
+  let isStarted = !state.isRestored
+  const unsubscribe = state.subscribe(({ state: now, text }) => {
+    log.warn({ state: now, text }, 'the state of the service has changed')
+    if (isStarted || now === 'restored') return
+    isStarted = true
+    workers
+      .start()
+      .catch((error: unknown) => log.error({ err: error }, 'background work does not start'))
+  })
+  parts.add(unsubscribe, (end) => end())
+  if (isStarted) await workers.start()
 }
 
 async function prepareApps(

@@ -46,7 +46,7 @@ const operatorConnections = 16
 export function startTransports(
   context: Pick<
     Context,
-    'clock' | 'delivery' | 'executor' | 'limits' | 'metrics' | 'services' | 'sessions'
+    'clock' | 'delivery' | 'executor' | 'limits' | 'metrics' | 'services' | 'sessions' | 'state'
   >,
   {
     config,
@@ -134,7 +134,7 @@ export function startTransports(
         responses,
         bodies,
         admit,
-        isDraining: () => executor.isDraining,
+        isRefusing: () => executor.isDraining || context.state.isRestored,
         find: (channel, secret) => receipts.find(channel, secret),
       }),
       pageRoutes({ responses, admit }, pages),

@@ -1,10 +1,13 @@
 import type { Database } from '../database.js'
 import type { Histories } from './histories.js'
 import type { IdentityStore } from './identity-store.js'
+import type { StoredServiceState } from './service-state.js'
 
 interface EpochOptions {
   readonly database: Database
-  readonly store: Pick<IdentityStore, 'epoch' | 'histories'>
+  readonly store: Pick<IdentityStore, 'current' | 'histories'>
+  /** Takes the state of the service, which is read with the epoch. */
+  readonly stateFound: (state: StoredServiceState) => void
 }
 
 /** Told when the database has another history than this process; may close what serves the old one. */
@@ -39,8 +42,10 @@ export class Epoch {
   }
 
   static async open(options: EpochOptions): Promise<Epoch> {
-    const { database, store } = options
-    return new Epoch(options, await database.read((db) => store.histories(db)))
+    const { database, store, stateFound } = options
+    const histories = await database.read((db) => store.histories(db))
+    stateFound((await database.read((db) => store.current(db))).service)
+    return new Epoch(options, histories)
   }
 
   /** The epoch of this process. */
@@ -80,9 +85,11 @@ export class Epoch {
   }
 
   async #poll(): Promise<void> {
-    const { database, store } = this.options
+    const { database, store, stateFound } = this.options
     try {
-      this.found(await database.read((db) => store.epoch(db)))
+      const { epoch, service } = await database.read((db) => store.current(db))
+      stateFound(service)
+      this.found(epoch)
     } catch {
       // The guard compares it on the next connection.
     }

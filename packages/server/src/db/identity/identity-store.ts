@@ -5,6 +5,7 @@ import { snakeCase } from '../columns.js'
 import { lockForUpdate, lockShare } from '../locking.js'
 import { lostHistoriesTable } from '../schema.js'
 import { Histories } from './histories.js'
+import type { StoredServiceState } from './service-state.js'
 
 /** The applications of a lost history that are recorded. */
 const maxRecorded = 100
@@ -35,14 +36,6 @@ export interface LostRow extends SeenRow {
 
 /** The epoch of the database, which names its history, and the folder that has its files. */
 export class IdentityStore {
-  async epoch(db: Queryable): Promise<string> {
-    const { epoch } = await db
-      .selectFrom('database_identity')
-      .select('epoch')
-      .executeTakeFirstOrThrow()
-    return epoch
-  }
-
   /** The epoch, and the histories of all apps. */
   async histories(db: Queryable): Promise<Histories> {
     const rows = await db
@@ -69,6 +62,31 @@ export class IdentityStore {
       .insertInto('histories')
       .values({ app_id: appId, number: 1, from_position: 1, epoch })
       .execute()
+  }
+
+  /** Returns the epoch and the state of the service. */
+  async current(
+    db: Queryable,
+  ): Promise<{ readonly epoch: string; readonly service: StoredServiceState }> {
+    const { epoch, state, text, since } = await db
+      .selectFrom('database_identity')
+      .select(['epoch', 'state', 'state_text as text', 'state_since as since'])
+      .executeTakeFirstOrThrow()
+    return { epoch, service: { state: state as StoredServiceState['state'], text, since } }
+  }
+
+  /** @returns false when the service has none of the states `from` */
+  async setState(
+    tx: StatementTx,
+    { state, text, since }: StoredServiceState,
+    from: readonly StoredServiceState['state'][],
+  ): Promise<boolean> {
+    const { numUpdatedRows } = await tx
+      .updateTable('database_identity')
+      .set({ state, state_text: text, state_since: since })
+      .where('state', 'in', from)
+      .executeTakeFirst()
+    return numUpdatedRows > 0n
   }
 
   /** Locks the row. @returns null for a folder that is not noted yet */

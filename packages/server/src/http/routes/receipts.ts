@@ -12,8 +12,8 @@ interface ReceiptRoutesOptions {
   readonly bodies: Bodies
   /** @throws AppError to answer instead */
   admit(request: IncomingMessage): void
-  /** Reports whether the service refuses new requests. */
-  isDraining(): boolean
+  /** Reports whether the service refuses receipts. */
+  isRefusing(): boolean
   /** Finds the receiver of an address; null: there is no such address. */
   find(channel: string, secret: string): Promise<ReceiptHandler | null>
 }
@@ -52,7 +52,7 @@ async function receive(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  if (options.isDraining()) throw new AppError('unavailable', 'shutting down')
+  if (options.isRefusing()) throw new AppError('unavailable')
   options.admit(request)
   const take = await options.find(channel, secret)
   if (take === null) throw new AppError('path_not_found')

@@ -94,6 +94,17 @@ export const operatorFixtures: readonly Fixture[] = [
     fixture(operation, (context) => ({ ...hereAsApp(context), file_id: 'none' }), noFile),
   ),
   fixture(api.checkIntegrity),
+  fixture(api.listJobs),
+  ...[api.getJob, api.cancelJob].map((operation) =>
+    fixture(operation, { job_id: 1 }, { error: 'job_not_found' }),
+  ),
+  fixture(api.endMaintenance),
+  fixture(api.beginMaintenance),
+  // It follows the one above, and the rest of the walk writes.
+  fixture(api.getServiceStatus, async ({ world }) => {
+    await world.prepare(api.endMaintenance, world.operator)
+    return {}
+  }),
   fixture(api.listNodes),
   ...[api.drainNode, api.removeNode].map((operation) =>
     fixture(operation, { node_id: 'none' }, { error: 'node_not_found' }),

@@ -2,7 +2,8 @@ import type { Writable } from 'node:stream'
 
 /** The progress of a long command: a bar on a terminal, nothing for files and pipes. */
 export interface Progress {
-  show(done: number, text: string): void
+  /** @param total default: as before; 0: not known */
+  show(done: number, text: string, total?: number): void
   /** Writes a line that stays. */
   print(line: string): void
   close(): void
@@ -11,8 +12,7 @@ export interface Progress {
 /** @param total 0 when it is not known */
 export async function openProgress(out: Writable, total: number): Promise<Progress> {
   const print = (line: string) => void out.write(`${line}\n`)
-  if ((out as { isTTY?: boolean }).isTTY !== true || total === 0)
-    return { show: () => {}, print, close: () => {} }
+  if ((out as { isTTY?: boolean }).isTTY !== true) return { show: () => {}, print, close: () => {} }
   const { MultiBar, Presets } = await import('cli-progress')
   const bars = new MultiBar(
     {
@@ -23,8 +23,14 @@ export async function openProgress(out: Writable, total: number): Promise<Progre
     Presets.legacy,
   )
   const bar = bars.create(total, 0, { text: '' })
+  let known = total
   return {
-    show: (done, text) => bar.update(done, { text }),
+    show(done, text, newTotal = known) {
+      if (newTotal !== known) bar.setTotal(newTotal)
+      known = newTotal
+      // A bar whose end is not known stays at its beginning.
+      bar.update(known === 0 ? 0 : done, { text })
+    },
     print: (line) => bars.log(`${line}\n`),
     close: () => bars.stop(),
   }

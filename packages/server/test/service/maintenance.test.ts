@@ -1,0 +1,161 @@
+/** The states in which the service refuses calls: maintenance, and restored data. */
+import { errorCatalogue } from '@hermod/protocol'
+import { GatewayClient, isFullRun, testBackends, waitFor } from '@hermod/testkit'
+import { describe, expect, it } from 'vitest'
+import { callHermod } from '../support/hermod-command.js'
+import { InProcessServer, ownServer } from '../support/in-process-server.js'
+import { contents, send, sendText } from '../support/messaging/messaging.js'
+import { ownNodes } from '../support/nodes/own-nodes.js'
+
+const { code: unavailable } = errorCatalogue.unavailable
+const text = 'We move to another machine.'
+
+describe.each(testBackends())('maintenance on $name', (backend) => {
+  const server = ownServer(backend, {}, 'gateway')
+  const hermod = (...args: string[]) => callHermod(args, server.settings)
+  const off = () => hermod('maintenance', 'off')
+  const message = (peer: number) => ({ type: 1, targets: [peer], content_type: 0, content: 'hi' })
+
+  it('on: reads work, writes answer 503 with the text, until off', async () => {
+    const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
+    await sendText(alice.api, bob.id, 'before')
+    const { code, out } = await hermod('maintenance', 'on', '--text', text)
+    expect({ code, out }).toMatchObject({ code: 0, out: expect.stringContaining(text) })
+    const refused = [
+      await send(alice.api, message(bob.id)),
+      await server.api.admin().call('POST', '/message/send', { body: message(bob.id) }),
+      await server.api.call('POST', '/user/register/anonymous', { body: {} }),
+      await server.api.call('POST', '/token/id', {
+        body: { user_id: alice.id, password: alice.password },
+      }),
+    ]
+    for (const answer of refused) {
+      expect(answer).toMatchObject({ status: 503, code: unavailable })
+      expect(answer.envelope.message).toContain(text)
+      expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0)
+    }
+    expect(await contents(bob.api, alice.id)).toEqual(['before'])
+    await off()
+    await sendText(alice.api, bob.id, 'after')
+    expect(await contents(bob.api, alice.id)).toEqual(['after', 'before'])
+  })
+
+  it('on: sessions open and read, and frames that write are told when to try again', async () => {
+    const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
+    await hermod('maintenance', 'on')
+    const client = await GatewayClient.connect(server.url)
+    await client.open({ appId: server.appId, accessToken: alice.token })
+    expect(await client.call('message.unread', {})).toMatchObject({ code: 200 })
+    expect(await client.call('message.send', message(bob.id))).toMatchObject({
+      ...{ code: unavailable, retry: true, retry_after_ms: expect.any(Number) },
+    })
+    await off()
+    expect(await client.call('message.send', message(bob.id))).toMatchObject({ code: 200 })
+    await client.close()
+  })
+
+  it('on: operators do everything, and health, metrics and the check name it', async () => {
+    await hermod('maintenance', 'on', '--text', text)
+    const operator = server.api.as(server.operatorToken)
+    const app_id = `in-maintenance-${backend.name}`
+    await operator.succeed('POST', '/operator/v1/app/create', { body: { app_id, name: 'x' } })
+    expect(await (await fetch(`${server.url}/readyz`)).json()).toEqual({
+      ...{ status: 'ready', degraded: ['maintenance'] },
+    })
+    const metrics = await (await fetch(`${server.url}/metrics`)).text()
+    expect(metrics).toContain('hermod_service_state{state="maintenance"} 1')
+    const check = await hermod('check')
+    expect(check).toMatchObject({ code: 0, out: expect.stringContaining('is in maintenance') })
+    expect((await off()).out).toContain('takes reads and writes')
+    expect((await hermod('maintenance', 'status')).out).toContain('takes reads and writes')
+  })
+
+  it('on: an upload that has a ticket is refused before its bytes', async () => {
+    const alice = await server.api.newSession()
+    const path = '/file/upload/avatar/user'
+    const ticket = await alice.api.succeed('GET', path, { query: { user_id: alice.id } })
+    await hermod('maintenance', 'on')
+    expect(await alice.api.call('GET', path, { query: { user_id: alice.id } })).toMatchObject({
+      ...{ status: 503, code: unavailable },
+    })
+    const form = new FormData()
+    form.append('file', new Blob(['x']), 'x.png')
+    const uploaded = await fetch(ticket.data.upload_url, { method: 'POST', body: form })
+    expect(uploaded.status).toBe(503)
+    await off()
+  })
+
+  it('on before a stop: the next start refuses too', async () => {
+    await using own = await InProcessServer.start(backend)
+    await own.stop()
+    await callHermod(['maintenance', 'on'], own.settings)
+    await own.startAgain()
+    const answer = await own.api.call('POST', '/user/register/anonymous', { body: {} })
+    expect(answer).toMatchObject({ status: 503, code: unavailable })
+  })
+
+  it('restored: operators and reads of Admin tokens work, all else is refused, and nothing runs in the background', async () => {
+    await using own = await InProcessServer.start(backend)
+    const [alice, bob] = [await own.api.newSession(), await own.api.newSession()]
+    await sendText(alice.api, bob.id, 'before')
+    await own.stop()
+    await own.sql.run(`update database_identity set state = 'restored', state_since = 1`)
+    await own.sql.run(
+      `insert into jobs (app_id, job_id, kind, payload, run_at, created_at, updated_at)
+        values ('', 1, 'long_job', '{"jobId":1}', 0, 0, 0)`,
+    )
+    await own.startAgain()
+    const admin = own.api.admin({ userId: bob.id })
+    expect(await contents(admin, alice.id)).toEqual(['before'])
+    const refused = [
+      await admin.call('POST', '/message/send', { body: message(alice.id) }),
+      await alice.api.call('GET', '/message/unread'),
+      await own.api.call('GET', '/app/user/name_check', { query: { username: 'x' } }),
+    ]
+    for (const answer of refused) expect(answer).toMatchObject({ status: 503, code: unavailable })
+    const operator = own.api.as(own.operatorToken)
+    await operator.succeed('GET', '/operator/v1/app/list')
+    expect(await callHermod(['check'], own.settings)).toMatchObject({ code: 0 })
+    const maintenance = await operator.call('POST', '/operator/v1/maintenance/off')
+    expect(maintenance.code).toBe(errorCatalogue.restore_unfinished.code)
+    expect((await fetch(`${own.url}/readyz`)).status).toBe(503)
+    const [job] = await own.sql.run('select outcome from jobs where job_id = 1')
+    expect(job?.outcome).toBe('')
+    // A restore is finished by another process, or on another node.
+    await own.stop()
+    await own.sql.run(`update database_identity set state = 'serving'`)
+    await own.startAgain()
+    await sendText(alice.api, bob.id, 'after')
+    await waitFor(
+      async () =>
+        (await own.sql.run('select outcome from jobs where job_id = 1'))[0]?.outcome !== '',
+      { what: 'the run of the job', timeoutMs: 30_000 },
+    )
+  })
+
+  if (backend.name !== 'postgres') return
+
+  describe('several nodes', () => {
+    const nodes = ownNodes(backend)
+
+    it('on and off reach the other node within a second', async () => {
+      const [first, second] = nodes
+      if (!first || !second) throw new Error('no nodes')
+      const [alice, bob] = [await first.api.newSession(), await first.api.newSession()]
+      const operator = first.api.as(first.operatorToken)
+      const sendAtSecond = () => send(second.api.as(alice.token), message(bob.id))
+      for (const [step, code] of [
+        ['on', unavailable],
+        ['off', 200],
+      ] as const) {
+        await operator.succeed('POST', `/operator/v1/maintenance/${step}`, { body: {} })
+        const startedAt = performance.now()
+        await waitFor(async () => (await sendAtSecond()).code === code, {
+          what: `maintenance ${step} on the other node`,
+          timeoutMs: 30_000,
+        })
+        if (isFullRun) expect(performance.now() - startedAt).toBeLessThan(2_000)
+      }
+    })
+  })
+})
