@@ -480,6 +480,19 @@ export const nodeStates = ['live', 'draining', 'dead'] as const
  */
 export const serviceStates = ['serving', 'maintenance', 'restored'] as const
 
+/** Kinds of alerts to the operator: the conditions that the service watches. */
+export const alertKinds = [
+  'backup_failed',
+  'backup_late',
+  'backup_unverified',
+  'disk_low',
+  'certificate_expiring',
+  'endpoint_disabled',
+  'node_dead',
+  'lost_history',
+  'integrity_fault',
+] as const
+
 /** States of a long job; the last three are final. */
 export const longJobStates = ['waiting', 'running', 'done', 'failed', 'cancelled'] as const
 

@@ -124,6 +124,7 @@ const published = {
   job_not_found: 40009,
   too_many_jobs: 40011,
   restore_unfinished: 40012,
+  alerts_unset: 40013,
   malformed_request: 40010,
   origin_refused: 40300,
   path_not_found: 40400,

@@ -716,6 +716,12 @@ export const errorCatalogue = {
     'the restore is unfinished',
     'The data is that of a backup; finish the restore first.',
   ),
+  alerts_unset: entry(
+    40013,
+    409,
+    'alerts have no receiver',
+    'Set HERMOD_ALERT_URL and HERMOD_ALERT_SECRET, and start the service again.',
+  ),
   too_many_jobs: entry(
     40011,
     409,

@@ -1,4 +1,5 @@
 import type { Operation } from '../operation.js'
+import * as alerts from './alerts.js'
 import * as apps from './apps.js'
 import * as contacts from './contacts.js'
 import * as devices from './devices.js'
@@ -19,6 +20,7 @@ import { tags } from './tags.js'
 import * as users from './users/index.js'
 import * as webhooks from './webhooks/index.js'
 
+export * from './alerts.js'
 export * from './apps.js'
 export * from './contacts.js'
 export * from './devices.js'
@@ -52,6 +54,7 @@ function byTagAndPath(a: Operation, b: Operation): number {
  * Every operation of the API by tag and path. The modules of the domains export only operations.
  */
 export const operations: readonly Operation[] = [
+  alerts,
   apps,
   contacts,
   devices,

@@ -83,6 +83,8 @@ const reasons: Readonly<Record<string, string>> = {
   'file.upload.forward': ticket,
   'app.config': read,
   'app.user.name_check': read,
+  'operator.alert.list': read,
+  'operator.alert.test': operatorOnly,
   'operator.app.create': operatorOnly,
   'operator.app.list': read,
   'operator.check': read,

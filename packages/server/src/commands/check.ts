@@ -1,4 +1,4 @@
-import { type CheckReport, checkIntegrity } from '@hermod/protocol'
+import { type CheckReport, checkIntegrity, upkeepChecks } from '@hermod/protocol'
 import type { Command } from 'commander'
 import { CommandFailure } from './runtime/call.js'
 import type { CommandContext } from './runtime/command.js'
@@ -30,19 +30,10 @@ export function addCheckCommand(program: Command, context: CommandContext): void
 }
 
 const repair = 'keep a copy of the data and restore a sound backup, or report the fault'
-/** The advice on faults that leave the data sound, by check. */
-const upkeep: Readonly<Record<string, string>> = {
-  node_connections: 'raise the limit of connections, or lower the pools',
-  node_settings: 'give all nodes the same settings',
-  lost_history: 'inform the users of what is lost, and run hermod check --acknowledge',
-  file_store: 'make the store of the files available to this node',
-  push_certificate_expiry: 'set new push certificates',
-  webhook_disabled: 'enable the webhooks, or delete them',
-}
 
 function checkSummary({ checked, faults, truncated }: CheckReport): string {
   const count = `${truncated ? 'more than ' : ''}${faults.length}`
-  const all = new Set(faults.map(({ check }) => upkeep[check] ?? repair))
+  const all = new Set(faults.map(({ check }) => upkeepChecks[check] ?? repair))
   const advice = all.has(repair) ? repair : [...all].join(', ')
   return `${checked} facts checked, ${count} wrong; ${advice}`
 }

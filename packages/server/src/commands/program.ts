@@ -21,6 +21,7 @@ type AddCommands = (program: Command, context: CommandContext) => void
 /** The subcommands. A call loads its own only; help loads all. */
 const commands: Readonly<Record<string, () => Promise<AddCommands>>> = {
   serve: async () => (await import('./serve.js')).addServeCommand,
+  alert: async () => (await import('./alert.js')).addAlertCommands,
   app: async () => (await import('./app.js')).addAppCommands,
   token: async () => (await import('./token.js')).addTokenCommands,
   certificate: async () => (await import('./certificate.js')).addCertificateCommands,

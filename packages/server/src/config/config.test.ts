@@ -100,6 +100,7 @@ describe('loadConfig', () => {
       messages: { maxMessageBytes: 65_536, maxTargets: 500, transactionTtlMs: 86_400_000 },
       outbox: { maxLagMs: 604_800_000 },
       outbound: { allow: [], proxy: null },
+      alerts: { url: null },
       push: { traceMs: 7 * 86_400_000, taskMs: 90 * 86_400_000 },
       files: {
         store: { kind: 'folder', folder: resolve('data/files'), isShared: false },
@@ -119,6 +120,7 @@ describe('loadConfig', () => {
       secretKeyOld: null,
       bootstrapAdminToken: null,
       operatorToken: null,
+      alertSecret: null,
       s3SecretAccessKey: null,
     })
     expect(new Set(Object.values(sources))).toEqual(new Set(['default']))
@@ -255,6 +257,23 @@ describe('loadConfig', () => {
     expect(violationsOf({ HERMOD_SECRET_KEY_OLD: key, HERMOD_SECRET_KEY: key })).toEqual([
       'HERMOD_SECRET_KEY_OLD and HERMOD_SECRET_KEY are the same key; set HERMOD_SECRET_KEY to the new key, or remove HERMOD_SECRET_KEY_OLD',
     ])
+  })
+
+  it('refuses an address of alerts without a secret, and a secret that signs nothing', () => {
+    const url = { HERMOD_ALERT_URL: 'https://alerts.example.org/hermod?room=1' }
+    const secret = { HERMOD_ALERT_SECRET: `whsec_${Buffer.alloc(32).toString('base64')}` }
+    expect(violationsOf({ ...url, ...secret })).toEqual([])
+    expect(violationsOf(url)).toEqual([
+      'HERMOD_ALERT_URL needs HERMOD_ALERT_SECRET; for example HERMOD_ALERT_SECRET=whsec_$(openssl rand -hex 32)',
+    ])
+    expect(violationsOf(secret)).toEqual([
+      'HERMOD_ALERT_SECRET needs HERMOD_ALERT_URL; for example HERMOD_ALERT_URL=https://alerts.example.org/hermod',
+    ])
+    for (const text of ['whsec_', 'whsec_a b', `whsec_${'a'.repeat(33)}`, 'a'.repeat(44)])
+      expect(violationsOf({ ...url, HERMOD_ALERT_SECRET: text })[0]).toContain('whsec_ and the')
+    expect(violationsOf({ ...secret, HERMOD_ALERT_URL: 'https://me@example.org' })[0]).toContain(
+      'without user',
+    )
   })
 
   it('refuses scopes without the Admin token that has them', () => {

@@ -129,6 +129,8 @@ export interface ServerConfig {
   readonly outbox: { readonly maxLagMs: number }
   /** Calls to addresses that users set. `proxy`: its URL; null: none. */
   readonly outbound: { readonly allow: readonly string[]; readonly proxy: string | null }
+  /** `url`: the receiver of alerts; null: none. */
+  readonly alerts: { readonly url: string | null }
   /** The retention of deliveries and of tasks. */
   readonly push: { readonly traceMs: number; readonly taskMs: number }
   readonly files: FileConfig
@@ -231,6 +233,15 @@ function contradictions(values: OptionValues): string[] {
       `${task.name} (${values.pushTaskDays}) must not be below ${trace.name} (${values.pushTraceDays}); for example ${task.name}=${values.pushTraceDays}`,
     )
   }
+  const { alertUrl, alertSecret } = options
+  if (values.alertUrl !== null && values.alertSecret === null)
+    violations.push(
+      `${alertUrl.name} needs ${alertSecret.name}; for example ${alertSecret.name}=${alertSecret.example}`,
+    )
+  if (values.alertUrl === null && values.alertSecret !== null)
+    violations.push(
+      `${alertSecret.name} needs ${alertUrl.name}; for example ${alertUrl.name}=${alertUrl.example}`,
+    )
   const { secretKey: key, secretKeyOld: old } = options
   if (values.secretKeyOld !== null && values.secretKey === null)
     violations.push(
@@ -323,6 +334,7 @@ function serverConfig(values: OptionValues, path: string | undefined): ServerCon
     },
     outbox: { maxLagMs: values.outboxMaxLagDays * dayMs },
     outbound: { allow: values.outboundAllow, proxy: values.outboundProxy },
+    alerts: { url: values.alertUrl },
     push: {
       traceMs: values.pushTraceDays * dayMs,
       taskMs: values.pushTaskDays * dayMs,

@@ -204,6 +204,24 @@ export const options = {
     decode: decodeProxyUrl,
     encode: (value) => (value === null ? notSet : redactUrl(value)),
   }),
+  alertUrl: customOption<string | null>({
+    name: 'HERMOD_ALERT_URL',
+    sameOnNodes: true,
+    type: 'URL',
+    default: null,
+    text: 'The address that gets alerts for the operator, signed by Standard Webhooks; unset: alerts are in the log only. A private address needs HERMOD_OUTBOUND_ALLOW.',
+    accepts: 'an http or https URL without user and fragment',
+    example: 'https://alerts.example.org/hermod',
+    decode: decodeAlertUrl,
+    encode: (value) => (value === null ? notSet : new URL(value).origin),
+  }),
+  alertSecret: secretOption({
+    name: 'HERMOD_ALERT_SECRET',
+    text: 'Signs the alerts to HERMOD_ALERT_URL.',
+    accepts: 'whsec_ and the base64 of 24 to 64 bytes',
+    example: 'whsec_$(openssl rand -hex 32)',
+    pattern: /^whsec_(?=.{32,88}$)([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/,
+  }),
   httpStatus: choiceOption({
     name: 'HERMOD_HTTP_STATUS',
     sameOnNodes: true,
@@ -949,6 +967,12 @@ function decodeProxyUrl(input: string): string | undefined {
   const isPlain =
     url !== null && /^https?:$/.test(url.protocol) && url.pathname === '/' && !/[?#]/.test(input)
   return isPlain ? url.href.replace(/\/$/, '') : undefined
+}
+
+function decodeAlertUrl(input: string): string | undefined {
+  const url = URL.canParse(input) ? new URL(input) : null
+  if (url === null || !/^https?:$/.test(url.protocol)) return undefined
+  return url.username === '' && url.password === '' && url.hash === '' ? url.href : undefined
 }
 
 function decodeOrigins(input: string): '*' | string[] | undefined {

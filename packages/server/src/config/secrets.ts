@@ -11,6 +11,8 @@ export interface ServerSecrets {
   readonly secretKeyOld: string | null
   readonly bootstrapAdminToken: string | null
   readonly operatorToken: string | null
+  /** Null: alerts have no receiver. */
+  readonly alertSecret: string | null
   /** Null: files are not kept in an object store. */
   readonly s3SecretAccessKey: string | null
 }
@@ -18,7 +20,7 @@ export interface ServerSecrets {
 /** The secrets, frozen; logs and JSON see a word instead of them. */
 export function serverSecrets(values: OptionValues): ServerSecrets {
   const { databaseUrl, secretKey, secretKeyOld } = values
-  const { bootstrapAdminToken, operatorToken, s3SecretAccessKey } = values
+  const { bootstrapAdminToken, operatorToken, alertSecret, s3SecretAccessKey } = values
   const veil = { value: () => '[secrets]', enumerable: false }
   return Object.freeze(
     Object.defineProperties(
@@ -28,6 +30,7 @@ export function serverSecrets(values: OptionValues): ServerSecrets {
         secretKeyOld,
         bootstrapAdminToken,
         operatorToken,
+        alertSecret,
         s3SecretAccessKey,
       },
       { toJSON: veil, [inspect.custom]: veil },

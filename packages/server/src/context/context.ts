@@ -146,7 +146,7 @@ export function openContext(options: ContextOptions): Promise<Context> {
     )
     const carrier = await createCarrier(options)
     const context = buildContext(options, {
-      ...{ database, epoch, state, providers, blobs, media, carrier },
+      ...{ database, epoch, state, providers, blobs, media, carrier, floor },
     })
     context.metrics.storage.watchDisk(() => floor.space)
     const { files, messaging, secrets } = context.services
@@ -227,8 +227,10 @@ function buildContext(
     blobs,
     media,
     carrier,
+    floor,
   }: Pick<Context, 'database' | 'epoch' | 'state' | 'providers' | 'blobs'> & {
     readonly carrier: Carrier | null
+    readonly floor: DiskFloor
     readonly media: Media
   },
 ): Omit<Context, 'stop'> {
@@ -319,6 +321,7 @@ function buildContext(
       media,
       core: core ?? createCoreChannel({ bus, node, directory, sessions, delivery, metrics }),
       appended,
+      disk: () => floor.space,
       isCommand,
       longJobHandlers,
     },

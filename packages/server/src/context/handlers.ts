@@ -1,3 +1,4 @@
+import { alertHandlers } from '../api/alerts/operator.js'
 import { appFlagHandlers } from '../api/apps/flags.js'
 import { appHandlers } from '../api/apps/operator.js'
 import { contactHandlers } from '../api/contacts/contacts.js'
@@ -102,8 +103,9 @@ export function createHandlers(services: Services): readonly Handler[] {
     streamHandlers(services.messaging),
     conversationHandlers({ ...services.messaging, messageAnswers }),
     syncHandlers({ ...services.messaging, messageAnswers }),
+    alertHandlers(services.alerts),
     appHandlers(services.apps),
-    integrityHandlers({ ...services.integrity, ...services.serviceState }),
+    integrityHandlers({ ...services.integrity, ...services.serviceState, ...services.alerts }),
     longJobHandlers(services.longJobs),
     nodeHandlers(services.nodes),
     secretHandlers(services.secrets),

@@ -1,4 +1,5 @@
 import type { BlobStore } from '../blobs/blob-store.js'
+import type { DiskSpace } from '../blobs/disk-floor.js'
 import type { ServerConfig } from '../config/config.js'
 import type { ServerSecrets } from '../config/secrets.js'
 import { NumberLookupLimit, noNumberLookupLimit } from '../domain/users/number-lookup-limit.js'
@@ -10,6 +11,7 @@ import type { Media } from './adapters/media.js'
 import { createOutbound } from './adapters/outbound.js'
 import type { PushGateways } from './adapters/push-gateways.js'
 import type { Domain } from './domain.js'
+import { createAlerts } from './domains/alerts.js'
 import { createApps } from './domains/apps.js'
 import { createContacts } from './domains/contacts.js'
 import { createDeviceService, createDevices } from './domains/devices.js'
@@ -42,6 +44,8 @@ interface DomainsOptions {
   readonly core: CoreChannel
   /** Announces that an app has new messages. */
   readonly appended: (appId: string) => void
+  /** Returns the space of the disk of the files. */
+  readonly disk: () => DiskSpace
   /** The process is that of a command. */
   readonly isCommand: boolean
   /** Long jobs beside those of the domains. */
@@ -64,6 +68,7 @@ export function createDomains(
     media,
     core,
     appended,
+    disk,
     isCommand,
     longJobHandlers,
   }: DomainsOptions,
@@ -185,7 +190,14 @@ export function createDomains(
     expiry: certificateExpiry,
     files: files.services.fileCheck,
   })
+  const alerts = createAlerts(infrastructure, {
+    ...{ config, secrets, outbound, disk },
+    backup: async () => null,
+    certificates: () => certificateExpiry.list(),
+    disabledEndpoints: () => webhooks.services.webhooks.listFailed(),
+  })
   const domains = {
+    alerts,
     apps: createdApps,
     contacts,
     devices,

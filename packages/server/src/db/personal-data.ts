@@ -449,6 +449,16 @@ export const personalData = {
     app_id: never.none,
     position: never.none,
   },
+  alerts: {
+    kind: never.none,
+    finding: never.none,
+    alert_id: never.none,
+    text: never.none,
+    raised_at: never.none,
+    delivered_at: never.none,
+    attempts: never.none,
+    error: never.none,
+  },
   long_jobs: {
     job_id: never.none,
     kind: never.none,

@@ -55,6 +55,7 @@ export interface Schema {
   outbox_positions: OutboxPositionsTable
   jobs: TableOf<typeof jobsTable>
   long_jobs: TableOf<typeof longJobsTable>
+  alerts: TableOf<typeof alertsTable>
   groups: TableOf<typeof groupsTable>
   group_members: GroupMembersTable
   group_mute_gaps: GroupMuteGapsTable
@@ -734,6 +735,21 @@ export const jobsTable = {
   outcome: generated(text),
   created_at: bigint,
   updated_at: bigint,
+}
+
+/** The last alert of each kind. */
+export const alertsTable = {
+  /** A value of `alertKinds`. */
+  kind: text,
+  /** What was found last, where the condition is reported and not looked up; '' = nothing */
+  finding: generated(text),
+  /** Names the last alert; 0 = there was none */
+  alert_id: generated(int64),
+  text: generated(text),
+  raised_at: generated(bigint),
+  delivered_at: nullable(bigint),
+  attempts: generated(integer),
+  error: generated(text),
 }
 
 /** Work of operators that takes minutes or hours; see domain/long-jobs/. */

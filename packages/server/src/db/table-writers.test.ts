@@ -52,6 +52,7 @@ const tableWriters: Readonly<Record<keyof Schema, string>> = {
   webhook_attempts: 'domain/webhooks/attempts/attempt',
   event_consumers: 'domain/events/consumer',
   jobs: 'jobs/job',
+  alerts: 'domain/alerts/alert',
   long_jobs: 'domain/long-jobs/long-job',
   groups: 'domain/groups/core/group',
   group_members: 'domain/groups/membership/member',

@@ -1,3 +1,4 @@
+import { AlertMetrics } from './alert-metrics.js'
 import { BackgroundMetrics } from './background-metrics.js'
 import { ConnectionMetrics } from './connection-metrics.js'
 import { BusMetrics } from './bus-metrics.js'
@@ -22,6 +23,7 @@ export class Metrics {
   readonly logins = new LoginMetrics(this.#registry)
   readonly identity = new IdentityMetrics(this.#registry)
   readonly push = new PushMetrics(this.#registry)
+  readonly alerts = new AlertMetrics(this.#registry)
   readonly webhooks = new WebhookMetrics(this.#registry)
   readonly nodes = new NodeMetrics(this.#registry)
   readonly sessions = new SessionMetrics(this.#registry)

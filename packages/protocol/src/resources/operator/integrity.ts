@@ -25,3 +25,13 @@ export const CheckReport = resource('CheckReport', 'The result of an integrity c
 })
 /** The outcome of a check, by application and subject. */
 export type CheckReport = Static<typeof CheckReport>
+
+/** Checks whose faults leave the data sound, and what to do about these. */
+export const upkeepChecks: Readonly<Record<string, string>> = {
+  node_connections: 'raise the limit of connections, or lower the pools',
+  node_settings: 'give all nodes the same settings',
+  lost_history: 'inform the users of what is lost, and run hermod check --acknowledge',
+  file_store: 'make the store of the files available to this node',
+  push_certificate_expiry: 'set new push certificates',
+  webhook_disabled: 'enable the webhooks, or delete them',
+}

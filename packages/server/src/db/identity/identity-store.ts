@@ -208,6 +208,15 @@ export class IdentityStore {
       from apps a left join outbox_heads o on o.app_id = a.app_id`.execute(tx)
   }
 
+  /** Counts the applications whose losses were recorded. */
+  async countLosses(db: Queryable): Promise<number> {
+    const { count } = await db
+      .selectFrom('lost_histories')
+      .select((eb) => eb.fn.count<number>('app_id').distinct().as('count'))
+      .executeTakeFirstOrThrow()
+    return Number(count)
+  }
+
   /** Forgets the losses that were recorded. */
   async acknowledgeLosses(tx: StatementTx): Promise<void> {
     await tx.deleteFrom('lost_histories').execute()

@@ -533,6 +533,15 @@ const clusteredTables = {
     created_at bigint not null,
     updated_at bigint not null,
     primary key (app_id, job_id)`,
+  alerts: `
+    kind text primary key not null,
+    finding text not null default '',
+    alert_id bigint not null default 0,
+    text text not null default '',
+    raised_at bigint not null default 0,
+    delivered_at bigint,
+    attempts integer not null default 0,
+    error text not null default ''`,
   long_jobs: `
     job_id bigint primary key not null,
     kind text not null,

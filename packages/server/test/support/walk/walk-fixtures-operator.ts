@@ -55,6 +55,8 @@ export const operatorFixtures: readonly Fixture[] = [
   fixture(api.getAppFlags, { platform: 1 }),
   fixture(api.checkUsername, ({ world }) => ({ username: world.newName() })),
 
+  fixture(api.listAlerts),
+  fixture(api.testAlert, {}, { error: 'alerts_unset' }),
   fixture(api.createApp),
   fixture(api.listApps),
   fixture(api.updateApp, ({ world }) => ({ app_id: world.there.appId, name: 'There' })),

@@ -220,6 +220,12 @@ export class EndpointService {
     return all.map((endpoint) => this.#toSummary(endpoint, counts, head))
   }
 
+  /** Lists the endpoints of all applications that the service has disabled after failures. */
+  async listFailed(): Promise<EndpointKey[]> {
+    const { database, store } = this.options
+    return database.read((db) => store.listFailed(db))
+  }
+
   /** @throws AppError webhook_not_found */
   async get(key: EndpointKey): Promise<Endpoint> {
     const { database, store } = this.options

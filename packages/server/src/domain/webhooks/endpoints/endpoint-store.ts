@@ -38,6 +38,18 @@ export class EndpointStore {
     return rows.map(toEndpoint)
   }
 
+  /** Lists the endpoints that the service has disabled after failures. */
+  listFailed(db: Queryable): Promise<EndpointKey[]> {
+    return db
+      .selectFrom('webhook_endpoints')
+      .select(camelCase(['app_id', 'endpoint_id']))
+      .where('state', '=', 'disabled')
+      .where('state_reason', 'in', ['gone', 'failing'])
+      .orderBy('app_id')
+      .orderBy('endpoint_id')
+      .execute()
+  }
+
   async find(db: Queryable, { appId, endpointId }: EndpointKey): Promise<Endpoint | null> {
     const row = await db
       .selectFrom('webhook_endpoints')
