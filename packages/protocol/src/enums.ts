@@ -496,6 +496,14 @@ export const alertKinds = [
 /** States of a long job; the last three are final. */
 export const longJobStates = ['waiting', 'running', 'done', 'failed', 'cancelled'] as const
 
+/**
+ * The messages of a person after an erasure: as they were, without what names the sender beside the
+ * text, or replaced by tombstones.
+ */
+export const erasureModes = ['keep', 'anonymise', 'delete'] as const
+/** The subject of a hold. */
+export const holdKinds = ['user', 'conversation'] as const
+
 /** Location of the secret key: secret.key in the data folder, or HERMOD_SECRET_KEY. */
 export const keySources = ['file', 'settings'] as const
 

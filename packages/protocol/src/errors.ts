@@ -728,6 +728,24 @@ export const errorCatalogue = {
     'such a job is unfinished',
     'Wait for the end of the job of this kind, or cancel it.',
   ),
+  erasure_held: entry(
+    40015,
+    409,
+    'a hold forbids the erasure',
+    'The message names the hold of the user, or of a conversation of the user. Release it first.',
+  ),
+  erasure_unfinished: entry(
+    40016,
+    409,
+    'another erasure of the user is unfinished',
+    'An erasure of the user with another mode of messages has begun and not ended. Order that one again first.',
+  ),
+  hold_not_found: entry(
+    40017,
+    404,
+    'hold does not exist',
+    'The application has no hold of this name.',
+  ),
 
   origin_refused: entry(
     40300,

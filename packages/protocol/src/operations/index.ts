@@ -3,6 +3,7 @@ import * as alerts from './alerts.js'
 import * as apps from './apps.js'
 import * as contacts from './contacts.js'
 import * as devices from './devices.js'
+import * as erasure from './erasure.js'
 import * as files from './files/index.js'
 import * as groups from './groups/index.js'
 import * as identity from './identity/index.js'
@@ -24,6 +25,7 @@ export * from './alerts.js'
 export * from './apps.js'
 export * from './contacts.js'
 export * from './devices.js'
+export * from './erasure.js'
 export * from './files/index.js'
 export * from './groups/index.js'
 export * from './identity/index.js'
@@ -58,6 +60,7 @@ export const operations: readonly Operation[] = [
   apps,
   contacts,
   devices,
+  erasure,
   files,
   groups,
   identity,

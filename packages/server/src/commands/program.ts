@@ -27,6 +27,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommands>>> = {
   certificate: async () => (await import('./certificate.js')).addCertificateCommands,
   file: async () => (await import('./file.js')).addFileCommands,
   maintenance: async () => (await import('./maintenance.js')).addMaintenanceCommands,
+  hold: async () => (await import('./hold.js')).addHoldCommands,
   job: async () => (await import('./job.js')).addJobCommands,
   nodes: async () => (await import('./nodes.js')).addNodeCommands,
   secret: async () => (await import('./secret.js')).addSecretCommands,

@@ -4,6 +4,7 @@ import { appHandlers } from '../api/apps/operator.js'
 import { contactHandlers } from '../api/contacts/contacts.js'
 import { contactRequestHandlers } from '../api/contacts/requests.js'
 import { deviceHandlers } from '../api/devices/devices.js'
+import { erasureHandlers } from '../api/erasure/operator.js'
 import { fileHandlers } from '../api/files/files.js'
 import { operatorFileHandlers } from '../api/files/operator.js'
 import { announcementHandlers } from '../api/groups/announcements.js'
@@ -113,6 +114,7 @@ export function createHandlers(services: Services): readonly Handler[] {
     sessionHandlers(services.sessions),
     operatorPushHandlers(services.push),
     operatorUserHandlers(services.users),
+    erasureHandlers({ ...services.erasure, ...services.users }),
     operatorTaskHandlers({ apps, ...services.push }),
     operatorFileHandlers({ apps, ...services.files }),
   ].flat()

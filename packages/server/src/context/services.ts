@@ -15,6 +15,7 @@ import { createAlerts } from './domains/alerts.js'
 import { createApps } from './domains/apps.js'
 import { createContacts } from './domains/contacts.js'
 import { createDeviceService, createDevices } from './domains/devices.js'
+import { createErasure } from './domains/erasure.js'
 import { createEventLog } from './domains/event-log.js'
 import { createFileCredentials, createFiles } from './domains/files.js'
 import { createGroups } from './domains/groups.js'
@@ -184,6 +185,18 @@ export function createDomains(
     secretBox,
     keyFile,
   })
+  const erasure = createErasure(infrastructure, {
+    ...{ config, apps, blobs },
+    longJobs: longJobs.services.longJobs,
+    services: {
+      files: files.services,
+      groups: groups.services,
+      messaging: messaging.services,
+      push: push.services,
+      users: users.services,
+      webhooks: webhooks.services,
+    },
+  })
   const sessions = createSessions(infrastructure, { config, devices: deviceService, tokens })
   const integrity = createIntegrity(infrastructure, {
     secrets: secret.services.secretService,
@@ -201,6 +214,7 @@ export function createDomains(
     apps: createdApps,
     contacts,
     devices,
+    erasure,
     eventLog,
     files,
     groups,

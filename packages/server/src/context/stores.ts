@@ -5,6 +5,7 @@ import { ContactRequestStore } from '../domain/contacts/contact-request-store.js
 import { ContactStore } from '../domain/contacts/contact-store.js'
 import { DeviceStore } from '../domain/devices/device-store.js'
 import { PushBindingStore } from '../domain/devices/push-binding-store.js'
+import { HoldStore } from '../domain/erasure/holds/hold-store.js'
 import { FileWithdrawalStore } from '../domain/files/file-withdrawal-store.js'
 import { InvitationStore } from '../domain/groups/admission/invitation-store.js'
 import { JoinRequestStore } from '../domain/groups/admission/join-request-store.js'
@@ -59,6 +60,7 @@ export function createStores({
     contacts: new ContactStore(database, { relations, userStates }),
     conversations: new ConversationStore(database),
     devices: new DeviceStore(),
+    erasureHolds: new HoldStore(),
     fileWithdrawals: new FileWithdrawalStore(database),
     groupBlocks: new BlockStore(database),
     groupInvitations: new InvitationStore(database),

@@ -47,21 +47,22 @@ const derived = columns('derived')
 const never = columns('never')
 
 const message = columns('portable', 'Messages stay for the other parties.')
-const reader = columns(
-  'portable',
-  'The other party sees what was read; all other rows are deleted.',
-)
 const shared = columns('portable', 'It belongs to the group.')
 const file = columns('portable', 'It belongs to the conversation in which it was sent.')
 const token = columns('move', 'Revoked tokens say why they ended until they expire.')
 const send = columns('move', 'IDs and times, until they expire.')
 const pushed = columns('move', 'The audience and the notification, until tasks expire.')
 const event = columns('never', 'Without the texts of the user, for three days.')
-const job = columns('never', 'IDs, until finished jobs expire.')
 const longJob = never.keep('IDs in what operators ordered, until 30 days after its end.')
 const waiting = columns('never', 'Without the texts of the user, until it is delivered.')
-const session = columns('never', 'IDs and times, until half a minute after the session has closed.')
-const attempt = columns('never', 'The last requests and the answers of receivers.')
+const attempt = columns('never', 'The answers of receivers to the last requests.')
+
+const position = portable.keep(
+  'Of direct conversations, where the other party sees what was read; all other rows are deleted.',
+)
+const job = never.keep('IDs, until finished jobs expire.')
+const session = never.keep('IDs and times, until half a minute after the session has closed.')
+const request = never.keep('IDs, and the failure of a request.')
 
 /** Every column of every table. */
 export const personalData = {
@@ -322,18 +323,18 @@ export const personalData = {
   },
   readers: {
     app_id: portable.none,
-    user_id: reader.owner,
+    user_id: position,
     low_id: portable.keep('The key of a conversation.'),
     high_id: portable.keep('The key of a conversation.'),
     closed: portable.none,
-    start_msg_id: reader.delete,
-    seen_seq: reader.delete,
-    read_seq: reader.delete,
-    acked_seq: reader.delete,
-    delivered_seq: reader.delete,
-    hidden_msg_id: reader.delete,
-    muted_seq: reader.delete,
-    gaps_end_seq: reader.delete,
+    start_msg_id: position,
+    seen_seq: position,
+    read_seq: position,
+    acked_seq: position,
+    delivered_seq: position,
+    hidden_msg_id: position,
+    muted_seq: position,
+    gaps_end_seq: position,
   },
   messages: {
     app_id: portable.none,
@@ -480,8 +481,8 @@ export const personalData = {
     app_id: never.none,
     job_id: never.none,
     kind: never.none,
-    key: job.delete,
-    payload: job.delete,
+    key: job,
+    payload: job,
     run_at: never.none,
     deadline_at: never.none,
     attempts: never.none,
@@ -732,7 +733,7 @@ export const personalData = {
     place: never.none,
     is_last: never.none,
     name: never.none,
-    event_key: waiting.delete,
+    event_key: request,
     kind: never.none,
     payload: waiting.delete,
     created_at: never.none,
@@ -740,7 +741,7 @@ export const personalData = {
     attempts: never.none,
     next_at: never.none,
     last_status: never.none,
-    last_error: waiting.delete,
+    last_error: request,
   },
   webhook_attempts: {
     app_id: never.none,
@@ -749,13 +750,13 @@ export const personalData = {
     at: never.none,
     event_id: never.none,
     kind: never.none,
-    event_key: attempt.delete,
+    event_key: request,
     events: never.none,
     attempt: never.none,
     outcome: never.none,
     status: never.none,
     duration_ms: never.none,
-    error: attempt.delete,
+    error: request,
     answer: attempt.delete,
     next_at: never.none,
   },
@@ -781,15 +782,15 @@ export const personalData = {
   },
   sessions: {
     app_id: never.none,
-    user_id: session.owner,
-    device_sn: session.delete,
+    user_id: session,
+    device_sn: session,
     node_id: never.none,
     lease: never.none,
     session_id: never.none,
     is_reader: never.none,
-    since: session.delete,
-    changed_at: session.delete,
-    closed_at: session.delete,
+    since: session,
+    changed_at: session,
+    closed_at: session,
   },
   failed_logins: {
     key_hash: never.keep('A hash, for some minutes after the last failure.'),
@@ -810,6 +811,26 @@ export const personalData = {
     pool: never.none,
     figures: never.none,
     settings: never.none,
+  },
+  erasures: {
+    app_id: move.none,
+    user_id: move.keep('The ID alone, in the certificate.'),
+    begun_at: move.none,
+    messages: move.none,
+    reason: move.keep('The words of the operator, in the certificate.'),
+    counts: move.none,
+    files: move.none,
+    finished_at: move.none,
+    digest: move.none,
+  },
+  erasure_holds: {
+    app_id: move.none,
+    name: move.none,
+    kind: move.none,
+    low_id: move.keep('The ID alone, or the key of a conversation.'),
+    high_id: move.keep('The ID alone, or the key of a conversation.'),
+    reason: move.keep('The words of the operator.'),
+    held_at: move.none,
   },
 } as const satisfies {
   readonly [Table in keyof Schema]: {

@@ -87,6 +87,8 @@ export interface Schema {
   sessions: TableOf<typeof sessionsTable>
   nodes: TableOf<typeof nodesTable>
   failed_logins: TableOf<typeof failedLoginsTable>
+  erasures: TableOf<typeof erasuresTable>
+  erasure_holds: TableOf<typeof erasureHoldsTable>
 }
 
 export const appsTable = {
@@ -1260,4 +1262,37 @@ export const sessionsTable = {
   changed_at: bigint,
   /** null = open */
   closed_at: nullable(bigint),
+}
+
+/** Erasures of persons, with their certificates; see domain/erasure/. */
+export const erasuresTable = {
+  app_id: text,
+  user_id: int64,
+  begun_at: bigint,
+  /** A value of `erasureModes`. */
+  messages: text,
+  /** The words of the operator. */
+  reason: text,
+  /** JSON: the number of rows of the person by table, when it began. */
+  counts: text,
+  /** The number of removed files. */
+  files: generated(bigint),
+  /** null: unfinished */
+  finished_at: nullable(bigint),
+  /** SHA-256 of the certificate in hex; '' = unfinished */
+  digest: generated(text),
+}
+
+/** Users and conversations that neither an erasure nor retention may change; see domain/erasure/. */
+export const erasureHoldsTable = {
+  app_id: text,
+  /** The name of the case, which may have several holds. */
+  name: text,
+  /** A value of `holdKinds`. */
+  kind: text,
+  /** The key of the conversation; the user, twice. */
+  low_id: int64,
+  high_id: int64,
+  reason: text,
+  held_at: bigint,
 }

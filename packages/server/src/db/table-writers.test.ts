@@ -77,6 +77,8 @@ const tableWriters: Readonly<Record<keyof Schema, string>> = {
   sessions: 'domain/sessions/session',
   nodes: 'nodes/node',
   failed_logins: 'domain/login/failure',
+  erasures: 'domain/erasure/erasure',
+  erasure_holds: 'domain/erasure/holds/hold',
 }
 
 const sources = fileURLToPath(new URL('..', import.meta.url))

@@ -115,6 +115,39 @@ for (const backend of testBackends()) {
       })
     })
 
+    it('leaves what a hold covers, until it is released', async () => {
+      const carol = await server.api.newSession()
+      const group = await aGroup(bob, { members: [alice, carol] })
+      await sendText(alice.api, bob.id, 'of a held user')
+      await sendToGroup(alice.api, group, 'of a former member')
+      await alice.api.succeed('POST', '/group/leave', { body: { group_id: group } })
+      await sendText(bob.api, carol.id, 'of a held conversation')
+      const other = await sendText(carol.api, carol.id, 'of others')
+      const hold = (body: object) =>
+        operator.succeed('POST', '/operator/v1/hold/set', {
+          body: { app_id: 'test', name: 'case', reason: 'x', ...body },
+        })
+      await hold({ user_id: alice.id })
+      await hold({ conversation: [bob.id, carol.id] })
+      const kept = async () => [
+        ...(await contents(bob.api, alice.id)),
+        ...(await contents(bob.api, group)),
+        ...(await contents(bob.api, carol.id)),
+      ]
+      await expire()
+      expect(await kept()).toEqual([
+        'of a held user',
+        'of a former member',
+        'of a held conversation',
+      ])
+      expect(await newestId(carol.api, carol.id)).not.toBe(other)
+      await operator.succeed('POST', '/operator/v1/hold/release', {
+        body: { app_id: 'test', name: 'case' },
+      })
+      await expire()
+      expect(await kept()).toEqual([])
+    })
+
     it('takes reactions and pins along with their messages', async () => {
       const target = { conversation_id: bob.id, msg_id: await sendText(alice.api, bob.id, 'text') }
       const body = { ...target, type: 1, key: '👍', on: true }

@@ -1,5 +1,5 @@
 /** What is left of a deleted user, on both databases (rule D5). */
-import { pushDeliveryState, userChangeKind } from '@hermod/protocol'
+import { userChangeKind } from '@hermod/protocol'
 import {
   type Answer,
   type Api,
@@ -9,9 +9,8 @@ import {
   waitFor,
 } from '@hermod/testkit'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type PersonalColumn, personalData } from '../../dist/db/personal-data.js'
+import { personalData } from '../../dist/db/personal-data.js'
 import { answerCode, expectCode } from '../support/answer-codes.js'
-import type { SqlRow } from '../support/database/sql.js'
 import {
   aGroup,
   expectSuccess,
@@ -21,28 +20,15 @@ import {
   types,
 } from '../support/groups/groups.js'
 import { ownServer } from '../support/in-process-server.js'
-import { broadcast } from '../support/messaging/broadcasts.js'
 import {
-  acknowledge,
-  contents,
-  integrityFaults,
-  peers,
-  sendText,
-} from '../support/messaging/messaging.js'
+  erasedTables,
+  PersonalSample,
+  personalColumns as columns,
+  tablesOfData,
+} from '../support/personal-sample.js'
+import { contents, integrityFaults, peers, sendText } from '../support/messaging/messaging.js'
 
 const password = 'correct horse'
-
-const tablesOfData: [string, Record<string, PersonalColumn>][] = Object.entries(personalData)
-/** Every column, with its table. */
-const columns = tablesOfData.flatMap(([table, entries]) =>
-  Object.entries(entries).map(([column, entry]) => ({ table, column, ...entry })),
-)
-/** The columns that name the user of a row that is deleted. */
-const owners = columns.filter(({ isOwner, left }) => isOwner && left === undefined)
-/** The tables whose rows are deleted at once; those of user_changes and message_reactions are deleted by jobs. */
-const erasedTables = [...new Set(owners.map(({ table }) => table))].filter(
-  (table) => table !== 'user_changes' && table !== 'message_reactions',
-)
 
 describe.each(anyBackend())('deletion of a user on $name', (backend) => {
   const server = ownServer(backend)
@@ -60,33 +46,7 @@ describe.each(anyBackend())('deletion of a user on $name', (backend) => {
   })
 
   const query = (statement: string) => server.sql.run(statement)
-
-  async function tables(): Promise<string[]> {
-    const rows = await query(
-      server.place.databaseUrl === undefined
-        ? "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'"
-        : "select table_name as name from information_schema.tables where table_schema = 'public'",
-    )
-    return rows.map(({ name }) => String(name)).sort()
-  }
-
-  /** The columns with a value that says this anywhere, as `table.column`. */
-  async function columnsThatSay(text: string): Promise<string[]> {
-    const found = new Set<string>()
-    for (const table of await tables())
-      for (const row of await query(`select * from ${table}`))
-        for (const [column, value] of Object.entries(row))
-          if (JSON.stringify(value)?.includes(text)) found.add(`${table}.${column}`)
-    return [...found].sort()
-  }
-
-  /** The rows of a table that name the user as an owner. */
-  async function rowsOf(table: string, userId: number): Promise<SqlRow[]> {
-    const names = owners.filter((owner) => owner.table === table)
-    return (await query(`select * from ${table}`)).filter((row) =>
-      names.some(({ column }) => row[column] === userId),
-    )
-  }
+  const sample = new PersonalSample(server)
 
   async function textsAreErased(): Promise<void> {
     const isDone = async () =>
@@ -98,99 +58,6 @@ describe.each(anyBackend())('deletion of a user on $name', (backend) => {
     return caller.call('POST', '/user/delete', { body })
   }
 
-  /** Writes the marker wherever a user leaves something personal, also with others. */
-  async function fill(user: Session, marker: string): Promise<void> {
-    const post = (caller: Api, path: string, body: object) => caller.succeed('POST', path, { body })
-    const { api: own, id } = user
-    await post(own, '/user/profile', {
-      description: marker,
-      nick_name: marker,
-      private_info: marker,
-      public_info: marker,
-    })
-    await post(own, '/user/avatar', { avatar: marker })
-    await post(own, '/user/email', { email: `${marker}@example.org` })
-    await post(own, '/user/mobile', { mobile: `+49151${String(id).slice(-9)}` })
-    await post(own, '/user/username', { username: marker })
-    const words = {
-      auth_answer: marker,
-      auth_question: marker,
-      push_nick_name: marker,
-      push_token: marker,
-    }
-    await post(own, '/user/settings', { ...words, auth_mode: 1, user_id: id })
-    await post(own, '/user/push/alias', { alias: marker })
-    await post(own, '/user/push/tag', { tags: [marker] })
-    await post(own, '/user/push/badge', { badge: 7 })
-    const headers = { 'user-agent': marker }
-    const login = { user_id: id, password, device_guid: marker }
-    const { data: record } = await api.succeed('POST', '/token/id', { body: login, headers })
-    const { data: devices } = await own.succeed('GET', '/user/device/list')
-    const binding = { device_sn: devices[0].device_sn, device_token: marker, notifier_name: marker }
-    await post(api.as(record.token), '/user/token/bind', binding)
-    await query(`insert into push_deliveries
-        (app_id, task_id, user_id, device_sn, batch_id, state, channel, certificate_id, token_hash, steps)
-        values ('${server.appId}', 1, ${id}, 1, 0, ${pushDeliveryState.suppressed}, '', 0, '', '')`)
-    await query(`insert into silent_push_bindings
-        (app_id, user_id, device_guid, notifier_name, device_token, bound_at, paused_until, silent_since)
-        values ('${server.appId}', ${id}, '${marker}', '${marker}', '${marker}', 1, 0, 1)`)
-    await query(`insert into login_networks (app_id, user_id, network, logged_in_at)
-        values ('${server.appId}', ${id}, '${marker}', 1)`)
-    await post(api.admin({ userId: id }), '/user/identity/link', {
-      issuer: marker,
-      subject: marker,
-    })
-    await post(own, '/user/conversation/pin', { conversation_id: bob.id })
-    await post(bob.api, '/user/conversation/pin', { conversation_id: id })
-    // Contacts of both sides, an application that was declined, and two that are open.
-    await post(own, '/roster/apply', { user_id: bob.id, alias: marker, reason: marker })
-    await post(own, '/roster/ext', { user_id: bob.id, alias: `${marker} of bob`, ext: marker })
-    await post(bob.api, '/roster/ext', { user_id: id, alias: `${marker} of alice`, ext: marker })
-    const dave = await api.newSession()
-    await post(dave.api, '/roster/apply', { user_id: id, alias: marker, reason: marker })
-    await post(own, '/roster/decline', { user_id: dave.id, reason: marker })
-    await post(carol.api, '/roster/apply', { user_id: id, alias: marker, reason: marker })
-    await post(carol.api, '/user/authmode', { value: 1 })
-    await post(own, '/roster/apply', { user_id: carol.id, alias: marker, reason: marker })
-    const sent = await sendText(own, bob.id, `${marker} was here`, { transaction_id: id })
-    const reaction = { conversation_id: bob.id, type: 1, msg_id: sent, key: marker, on: true }
-    await post(own, '/message/reaction', reaction)
-    await sendText(bob.api, id, `dear ${marker}`)
-    await broadcast(api.admin(), 'hello')
-    await acknowledge(own, { peer: 0 })
-    await fillGroups(user, marker)
-  }
-
-  /** Writes the marker wherever a user leaves something personal in groups, and what groups keep. */
-  async function fillGroups({ api: own, id }: Session, marker: string): Promise<void> {
-    const inGroup = async (group_id: number, path: string, params: object = {}, caller = bob.api) =>
-      expectSuccess(await groupCall(caller, path, group_id, params))
-    const user = { user_list: [id] }
-    const joined = await aGroup(bob, { members: [{ id }], admins: [{ id }] })
-    await inGroup(joined, '/group/display_name', { value: marker }, own)
-    await own.succeed('POST', '/user/conversation/pin', { body: { conversation_id: joined } })
-    await inGroup(joined, '/group/announcement/edit', { title: marker, content: marker }, own)
-    await inGroup(joined, '/group/file/upload', { name: marker, size: 1, url: `/${marker}` }, own)
-    for (const msg_mute_mode of [2, 0]) {
-      await sendText(bob.api, joined, 'news', { type: 2 })
-      await inGroup(joined, '/group/msg/mute_mode', { msg_mute_mode }, own)
-    }
-    await inGroup(await aGroup(bob, { members: [{ id }] }), '/group/kick', user)
-    for (const person of [{ api: own, id }, carol])
-      await person.api.succeed('POST', '/user/settings', {
-        body: { user_id: person.id, group_confirm: true },
-      })
-    await inGroup(joined, '/group/invite', { user_list: [carol.id], reason: marker }, own)
-    await inGroup(await aGroup(bob), '/group/invite', { ...user, reason: marker })
-    await inGroup(
-      await aGroup(bob, { more: { type: types.public } }),
-      '/group/apply',
-      { reason: marker },
-      own,
-    )
-    await inGroup(await aGroup(bob), '/group/block', user)
-  }
-
   /** Events of the outbox as dead letters of an endpoint. */
   async function copyToWaitingEvents(): Promise<void> {
     await query(`insert into webhook_events
@@ -200,19 +67,19 @@ describe.each(anyBackend())('deletion of a user on $name', (backend) => {
   }
 
   it('knows the personal data of every table', async () => {
-    const ofService = (await tables()).filter((table) => !table.startsWith('kysely_'))
+    const ofService = (await sample.tables()).filter((table) => !table.startsWith('kysely_'))
     expect(ofService).toEqual(Object.keys(personalData).sort())
   })
 
   it('leaves nothing but the ID and what belongs to others', async () => {
     const marker = `alice_${alice.id.toString(36)}`
-    await fill(alice, marker)
+    await sample.fill(alice, { bob, carol }, marker)
     await copyToWaitingEvents()
     const before = await Promise.all(
-      erasedTables.map(async (table) => [table, (await rowsOf(table, alice.id)).length > 0]),
+      erasedTables.map(async (table) => [table, (await sample.rowsOf(table, alice.id)).length > 0]),
     )
     expect(before).toEqual(erasedTables.map((table) => [table, true]))
-    expect(await columnsThatSay(marker)).toEqual(
+    expect(await sample.columnsThatSay(marker)).toEqual(
       expect.arrayContaining([
         'contacts.alias',
         'group_join_requests.reason',
@@ -225,9 +92,9 @@ describe.each(anyBackend())('deletion of a user on $name', (backend) => {
     expect(await remove(alice.api)).toMatchObject({ status: 200, code: 200, data: true })
 
     for (const table of erasedTables)
-      expect([table, await rowsOf(table, alice.id)]).toEqual([table, []])
+      expect([table, await sample.rowsOf(table, alice.id)]).toEqual([table, []])
     await textsAreErased()
-    expect(await rowsOf('user_changes', alice.id)).toEqual([])
+    expect(await sample.rowsOf('user_changes', alice.id)).toEqual([])
     // The user's own words, which stay with those to whom they were said.
     const words = [
       'group_announcements.content',
@@ -238,7 +105,7 @@ describe.each(anyBackend())('deletion of a user on $name', (backend) => {
       'outbox.payload',
       'webhook_events.payload',
     ]
-    expect(await columnsThatSay(marker)).toEqual(words)
+    expect(await sample.columnsThatSay(marker)).toEqual(words)
     const left = columns.filter(({ left, reason }) => left ?? reason)
     expect(left.map(({ table, column }) => `${table}.${column}`)).toEqual(
       expect.arrayContaining(words),
@@ -537,7 +404,7 @@ describe.each(anyBackend())('deletion of a user on $name', (backend) => {
         .filter((token) => token !== undefined)
       expect(await deleted).toMatchObject({ code: 200 })
       for (const table of erasedTables)
-        expect([table, await rowsOf(table, user.id)]).toEqual([table, []])
+        expect([table, await sample.rowsOf(table, user.id)]).toEqual([table, []])
       expect(
         await query(
           `select token_hash from user_tokens where user_id = ${user.id} and revoked_at is null`,

@@ -9,7 +9,7 @@ import {
   resetUserPassword,
   userStatus,
 } from '@hermod/protocol'
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { CommandFailure } from '../runtime/call.js'
 import type { CommandContext } from '../runtime/command.js'
 import {
@@ -22,11 +22,10 @@ import {
   readAs,
 } from '../runtime/fields.js'
 import { formatTable, type OutputRow, record } from '../runtime/output.js'
+import { addUserErasureCommands } from './user-erase.js'
 import { addUserExportCommand } from './user-export.js'
 import { addUserImportCommand } from './user-import.js'
-
-/** A user as an argument: a username contains a character that is no digit, so digits are an ID. */
-type Which = { readonly user_id: number } | { readonly username: string }
+import { parseUserId, which, withUserFields } from './which-user.js'
 
 const statusWords: Readonly<Record<number, string>> = {
   [userStatus.normal]: 'normal',
@@ -60,11 +59,6 @@ const withMadePassword = {
   },
 }
 
-/** The parameters of a call about one user. */
-function withUserFields<V extends { readonly user: Which }>({ user, ...values }: V) {
-  return { ...values, ...user }
-}
-
 export function addUserCommands(program: Command, context: CommandContext): void {
   const user = program.command('user').description('Makes, moves, lists and changes users.')
 
@@ -92,9 +86,9 @@ export function addUserCommands(program: Command, context: CommandContext): void
     operation: exportUsers,
     fields: {
       app_id,
-      limit: byDefault(option('--limit <number>', 'at most this many, up to 500', parseCount), 50),
+      limit: byDefault(option('--limit <number>', 'at most this many, up to 500', parseUserId), 50),
       cursor: option('--after <user_id>', 'where the list before this one ended', (text) =>
-        String(parseCount(text)),
+        String(parseUserId(text)),
       ),
     },
     shown: ({ users }) => users,
@@ -133,6 +127,8 @@ export function addUserCommands(program: Command, context: CommandContext): void
     params: withUserFields,
     ...withMadePassword,
   })
+
+  addUserErasureCommands(user, context)
 }
 
 async function passwordOf({ dependencies }: CommandContext): Promise<string> {
@@ -160,14 +156,4 @@ function briefUser(user: ExportedUser): OutputRow {
   const { status } = withStatus(user)
   const identities = user.identities.map(({ issuer, subject }) => `${issuer} ${subject}`).join(', ')
   return { user_id, username, nick_name, created_at, password, bot, identities, status }
-}
-
-function which(input: string): Which {
-  return /^\d+$/.test(input) ? { user_id: parseCount(input) } : { username: input }
-}
-
-function parseCount(input: string): number {
-  if (!/^\d+$/.test(input) || !Number.isSafeInteger(Number(input)))
-    throw new InvalidArgumentError('It must be a positive integer.')
-  return Number(input)
 }

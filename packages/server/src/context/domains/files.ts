@@ -19,6 +19,7 @@ import { FileReferenceService } from '../../domain/files/references/file-referen
 import { ReferencingTextStore } from '../../domain/files/references/referencing-text-store.js'
 import { blobRemovalHandler } from '../../domain/files/removal/blob-removal-job.js'
 import { FileHolds } from '../../domain/files/removal/file-holds.js'
+import { FileErasure } from '../../domain/files/removal/file-erasure.js'
 import { FileRemoval } from '../../domain/files/removal/file-removal.js'
 import { OrphanedBlobs } from '../../domain/files/removal/orphaned-blobs.js'
 import { UnreferencedFiles } from '../../domain/files/removal/unreferenced-files.js'
@@ -134,6 +135,7 @@ export function createFiles(
     }),
     fileCredentials,
     fileHolds,
+    fileErasure: new FileErasure({ database, files, removal, hasBlobs: blobs.kind !== 'none' }),
     fileForwarding: new ForwardingService({ apps, recipients, links, signer: linkSigner }),
     fileTicketReader: new TicketReader({
       ...{ database, users, signer: ticketSigner },

@@ -6,6 +6,7 @@ import { GroupInvitationService } from '../../domain/groups/admission/invitation
 import { JoinRequestService } from '../../domain/groups/admission/join-request-service.js'
 import { OpenAdmissions } from '../../domain/groups/admission/open-admissions.js'
 import { AnnouncementStore } from '../../domain/groups/content/announcement-store.js'
+import { ContentErasure } from '../../domain/groups/content/content-erasure.js'
 import { AnnouncementService } from '../../domain/groups/content/announcement-service.js'
 import { SharedFileService } from '../../domain/groups/content/shared-file-service.js'
 import { SharedFileStore } from '../../domain/groups/content/shared-file-store.js'
@@ -79,12 +80,16 @@ export function createGroups(
     events,
   })
   const endedBans = new EndedBans({ database, groups, members, lists, clock })
+  const announcements = new AnnouncementStore()
+  const sharedFiles = new SharedFileStore()
   const services = {
-    announcements: new AnnouncementService({
-      access,
-      announcements: new AnnouncementStore(),
+    announcements: new AnnouncementService({ access, announcements, events, ids }),
+    contentErasure: new ContentErasure({
+      database,
+      groups,
+      announcements,
+      files: sharedFiles,
       events,
-      ids,
     }),
     groupAccess: access,
     groupCache: cache,
@@ -144,7 +149,7 @@ export function createGroups(
       invitations: groupInvitations,
       events,
     }),
-    sharedFiles: new SharedFileService({ access, files: new SharedFileStore(), events, ids }),
+    sharedFiles: new SharedFileService({ access, files: sharedFiles, events, ids }),
   }
   return {
     services,

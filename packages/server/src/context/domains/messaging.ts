@@ -10,14 +10,19 @@ import { ChangeStore } from '../../domain/messaging/log/change-store.js'
 import { HistoryStore } from '../../domain/messaging/log/history-store.js'
 import { ReplyStore } from '../../domain/messaging/log/reply-store.js'
 import { MessageAlterations } from '../../domain/messaging/operations/message-alterations.js'
+import { MessageErasure } from '../../domain/messaging/operations/message-erasure.js'
 import { MessageOperations } from '../../domain/messaging/operations/message-operations.js'
+import { MessageRecalls } from '../../domain/messaging/operations/message-recalls.js'
 import { AcknowledgementService } from '../../domain/messaging/positions/acknowledgement-service.js'
 import { ConversationDeletionService } from '../../domain/messaging/positions/conversation-deletion-service.js'
 import { DeliveryAcknowledgementService } from '../../domain/messaging/positions/delivery-acknowledgement-service.js'
 import { PositionWriter } from '../../domain/messaging/positions/position-writer.js'
 import { PinnedMessageService } from '../../domain/messaging/pinned/pinned-message-service.js'
 import { OwnReactions } from '../../domain/messaging/reactions/own-reactions.js'
-import { reactionRemovalHandler } from '../../domain/messaging/reactions/reaction-removal.js'
+import {
+  ReactionRemoval,
+  reactionRemovalHandler,
+} from '../../domain/messaging/reactions/reaction-removal.js'
 import { ReactionService } from '../../domain/messaging/reactions/reaction-service.js'
 import { ReactionWriter } from '../../domain/messaging/reactions/reaction-writer.js'
 import { ReceiptRequestStore } from '../../domain/messaging/positions/receipt-request-store.js'
@@ -137,18 +142,24 @@ export function createMessaging(
     changes: changeStore,
     outbox,
   })
-  const messageOperations = new MessageOperations({
-    database,
+  const recalls = new MessageRecalls({
     store: stores.messages,
     streams: stores.streams,
-    conversationStore: conversations,
     alterations,
     reactions: stores.reactions,
     pinnedMessages: stores.pinnedMessages,
-    messageLog,
-    readers,
     receiptRequests,
     fileWithdrawals: stores.fileWithdrawals,
+    outbox,
+  })
+  const messageOperations = new MessageOperations({
+    database,
+    store: stores.messages,
+    conversationStore: conversations,
+    alterations,
+    recalls,
+    messageLog,
+    readers,
     finder,
     acknowledgements,
     accounts,
@@ -204,6 +215,7 @@ export function createMessaging(
     receiptRequests,
     reactions: stores.reactions,
     pinnedMessages: stores.pinnedMessages,
+    holds: stores.erasureHolds,
     outbox,
     clock,
   })
@@ -227,6 +239,12 @@ export function createMessaging(
     outbox,
     clock,
     maxWaiting: config.writer.queueMessages,
+  })
+  const reactionRemoval = new ReactionRemoval({
+    database,
+    store: stores.reactions,
+    writer: reactionWriter,
+    finder,
   })
   const sweeper = new TransactionSweeper({ database, store: transactions, clock })
   const pages = new PageReads()
@@ -283,7 +301,22 @@ export function createMessaging(
       finder,
       pages,
     }),
+    messageErasure: new MessageErasure({
+      database,
+      messages: stores.messages,
+      conversations,
+      finder,
+      recalls,
+      alterations,
+      receiptRequests,
+      streams: stores.streams,
+      streamEnds,
+      transactions,
+      outbox,
+      clock,
+    }),
     messageLookup,
+    reactionRemoval,
     ownReactions: new OwnReactions({ database, store: stores.reactions }),
     pinnedMessages: new PinnedMessageService({
       database,
@@ -380,9 +413,7 @@ export function createMessaging(
   }
   return {
     services,
-    jobHandlers: [
-      reactionRemovalHandler({ database, store: stores.reactions, writer: reactionWriter, finder }),
-    ],
+    jobHandlers: [reactionRemovalHandler(reactionRemoval)],
     maintenanceTasks: [
       {
         name: 'old messages',

@@ -30,6 +30,7 @@ import { DeliveryRecorder } from '../../domain/push/sending/delivery-recorder.js
 import { GatewayHolds } from '../../domain/push/sending/gateway-holds.js'
 import { OperatorTaskService } from '../../domain/push/tasks/operator-task-service.js'
 import { PushTaskService } from '../../domain/push/tasks/push-task-service.js'
+import { TaskErasure } from '../../domain/push/tasks/task-erasure.js'
 import { TaskStore } from '../../domain/push/tasks/task-store.js'
 import { AudienceCheck } from '../../domain/push/trace/audience-check.js'
 import { TraceService } from '../../domain/push/trace/trace-service.js'
@@ -112,6 +113,7 @@ export function createPush(
         outbox,
       }),
       pushTasks: tasks.pushTasks,
+      taskErasure: new TaskErasure({ database, tasks: stores.pushTasks }),
     },
     consumers: [messagePushes],
     jobHandlers: pushJobHandlers(tasks),

@@ -111,6 +111,7 @@ export function createUsers(
   const services = {
     accounts,
     deletions,
+    textErasures,
     lookUps: new LookUpService({
       database,
       users: stores.users,

@@ -208,6 +208,12 @@ export interface SqlDialect {
   readonly checkpoints?: () => CheckpointStatistics
   /** Keeps the file of the database as it is, for a copy of it; absent where it has none. */
   readonly pauseCheckpoints?: () => Promise<PausedCheckpoints>
+  /**
+   * Copies the log into the database file and empties it, so that earlier versions of changed pages
+   * are gone; absent where there is no such log.
+   * @returns false while a read or a pause holds the log
+   */
+  readonly emptyLog?: () => Promise<boolean>
   /** A unique key of the table is taken. */
   isTaken(error: unknown): boolean
   /** A row was not as its table demands. */

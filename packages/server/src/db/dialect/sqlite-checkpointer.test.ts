@@ -34,6 +34,7 @@ beforeEach(() => {
     sync: nothing,
     copyAgain: nothing,
     finish: state,
+    empty: async () => true,
     close: nothing,
   }
   const onError = () => failures++

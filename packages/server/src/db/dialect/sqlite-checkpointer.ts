@@ -24,6 +24,11 @@ export interface CheckpointThreads {
    * is written during it.
    */
   finish(): Promise<CheckpointState>
+  /**
+   * Empties the log on the writer's connection.
+   * @returns false while a reader holds it
+   */
+  empty(): Promise<boolean>
   /** Ends the thread of `pass` and `sync`, if it runs. */
   close(): Promise<void>
 }
@@ -178,6 +183,27 @@ export class Checkpointer {
         this.#schedule(this.#limits.everyMs)
       },
     }
+  }
+
+  /**
+   * Copies all of the log into the database file and empties it, so that it has no earlier versions
+   * of pages. The writer waits meanwhile.
+   * @returns false while a reader or a pause holds the log
+   */
+  async empty(): Promise<boolean> {
+    while (this.#running) await this.#running
+    if (this.#isClosed || this.#mustCopyAgain || this.#pauses > 0) return false
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    const emptying = this.#threads.empty().catch((error: unknown) => {
+      this.#onError(error)
+      return false
+    })
+    this.#running = emptying.then(() => {
+      this.#running = undefined
+      this.#schedule(this.#limits.everyMs)
+    })
+    return emptying
   }
 
   /** Waits for the running step; nothing begins after it. */

@@ -18,7 +18,6 @@ import { sqliteBulk } from './sqlite-bulk.js'
 import {
   Checkpointer,
   type CheckpointLimits,
-  type CheckpointState,
   type CheckpointThreads,
   checkpointLimits,
   walFrameBytes,
@@ -34,7 +33,8 @@ const readerCacheKiB = 32 * 1024
  */
 const writerCacheKiB = 16 * 1024
 
-const openPragmas = ['busy_timeout = 10000', 'foreign_keys = on', 'trusted_schema = off']
+const busyTimeout = 'busy_timeout = 10000'
+const openPragmas = [busyTimeout, 'foreign_keys = on', 'trusted_schema = off']
 const readerPragmas = [...openPragmas, `cache_size = -${readerCacheKiB}`, 'query_only = on']
 const writerPragmas = [
   ...openPragmas,
@@ -43,8 +43,10 @@ const writerPragmas = [
   'synchronous = full',
   // Checkpoints have their own thread.
   'wal_autocheckpoint = 0',
+  // Deleted values are overwritten, so that an erasure leaves none in unused space (decision 080).
+  'secure_delete = on',
 ]
-const checkpointPragmas = ['busy_timeout = 10000', 'synchronous = full', 'trusted_schema = off']
+const checkpointPragmas = [busyTimeout, 'synchronous = full', 'trusted_schema = off']
 
 // Primary result codes (the low byte of the extended ones), https://www.sqlite.org/rescode.html
 const unavailableCodes = new Set([
@@ -143,6 +145,7 @@ export function sqliteDialect(
     runProcedure,
     checkpoints: () => checkpoints.statistics,
     pauseCheckpoints: () => checkpoints.pause(),
+    emptyLog: () => checkpoints.empty(),
     isTaken: (error) => resultCodeOf(error) === uniqueViolation,
     isRefused: (error) => resultCodeOf(error) === checkViolation,
     isRetryable: () => false,
@@ -317,12 +320,15 @@ function checkpointThreads(
   writer: ThreadConnection,
   turns: Mutex,
 ): CheckpointThreads {
-  const run = async (connection: ThreadConnection, mode = 'passive'): Promise<CheckpointState> => {
+  const run = async (connection: ThreadConnection, mode = 'passive') => {
     connection.revive()
-    const { rows } = await connection.executeQuery<{ log: number; checkpointed: number }>(
-      CompiledQuery.raw(`pragma wal_checkpoint(${mode})`),
-    )
-    return { frames: rows[0]?.log ?? 0, copied: rows[0]?.checkpointed ?? 0 }
+    const { rows } = await connection.executeQuery<{
+      busy: number
+      log: number
+      checkpointed: number
+    }>(CompiledQuery.raw(`pragma wal_checkpoint(${mode})`))
+    const [{ busy = 1, log = 0, checkpointed = 0 } = {}] = rows
+    return { frames: log, copied: checkpointed, isBusy: busy !== 0 }
   }
   return {
     look: () => run(own, 'noop'),
@@ -333,6 +339,18 @@ function checkpointThreads(
     },
     copyAgain: (descriptor) => shared(turns, () => writer.copyAgain(descriptor)),
     finish: () => shared(turns, () => run(writer)),
+    async empty() {
+      await turns.lock()
+      try {
+        // Sends wait meanwhile, so a reader is not waited for.
+        await writer.executeQuery(CompiledQuery.raw('pragma busy_timeout = 0'))
+        const { frames, isBusy } = await run(writer, 'truncate')
+        return frames === 0 && !isBusy
+      } finally {
+        await writer.executeQuery(CompiledQuery.raw(`pragma ${busyTimeout}`))
+        turns.unlock()
+      }
+    },
     close: () => own.close(),
   }
 }

@@ -787,6 +787,26 @@ const clusteredTables = {
     failures integer not null,
     failed_at bigint not null,
     primary key (key_hash, node_id)`,
+  erasures: `
+    app_id text not null,
+    user_id bigint not null,
+    begun_at bigint not null,
+    messages text not null,
+    reason text not null,
+    counts text not null,
+    files bigint not null default 0,
+    finished_at bigint,
+    digest text not null default '',
+    primary key (app_id, user_id, begun_at)`,
+  erasure_holds: `
+    app_id text not null,
+    name text not null,
+    kind text not null,
+    low_id bigint not null,
+    high_id bigint not null,
+    reason text not null,
+    held_at bigint not null,
+    primary key (app_id, name, kind, low_id, high_id)`,
 }
 
 const indexes = [

@@ -1,9 +1,11 @@
+import { systemUserId } from '@hermod/protocol'
 import { camelCase, camelCaseText, columnsOf, convert, type TableRow } from '../../db/columns.js'
 import type { Database, PreparedPage, Queryable, Tx } from '../../db/database.js'
 import type { BulkDelete, BulkSelect } from '../../db/dialect/dialect.js'
 import { sql } from '../../db/kysely.js'
 import { filesTable } from '../../db/schema.js'
 import { paddedForPlanCache } from '../../lib/chunks.js'
+import type { UserKey } from '../users/user-model.js'
 import { type FileKey, fileRecipientOf, type StoredFile } from './file-model.js'
 import { fileRow, insertFiles } from './file-statements.js'
 
@@ -216,6 +218,49 @@ export class FileStore {
       .limit(sql.lit(limit))
       .execute()
     return rows.map(toStoredFile)
+  }
+
+  /**
+   * Lists files of an owner in the order of their IDs, after one. No index serves it: read it in a
+   * snapshot.
+   * @param page.after "": from the first
+   */
+  async listOfOwner(
+    db: Queryable,
+    { appId, userId }: UserKey,
+    { after, limit }: { readonly after: string; readonly limit: number },
+  ): Promise<StoredFile[]> {
+    const rows = await db
+      .selectFrom('files')
+      .select(allColumns)
+      .where('app_id', '=', appId)
+      .where('owner_id', '=', userId)
+      .where('file_id', '>', after)
+      .orderBy('file_id')
+      .limit(limit)
+      .execute()
+    return rows.map(toStoredFile)
+  }
+
+  /** Finds files even while their removal is pending. @param fileIds at least one */
+  async findMany(tx: Tx, appId: string, fileIds: readonly string[]): Promise<StoredFile[]> {
+    const rows = await tx
+      .selectFrom('files')
+      .select(allColumns)
+      .where('app_id', '=', appId)
+      .where('file_id', 'in', paddedForPlanCache(fileIds))
+      .execute()
+    return rows.map(toStoredFile)
+  }
+
+  /** Makes the system the owner of files, without the names that the owners gave. */
+  async disown(tx: Tx, appId: string, fileIds: readonly string[]): Promise<void> {
+    await tx
+      .updateTable('files')
+      .set({ owner_id: systemUserId, name: '' })
+      .where('app_id', '=', appId)
+      .where('file_id', 'in', paddedForPlanCache(fileIds))
+      .execute()
   }
 
   async deleteMany(tx: Tx, keys: readonly FileKey[]): Promise<void> {

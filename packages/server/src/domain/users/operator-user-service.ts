@@ -30,7 +30,7 @@ export class OperatorUserService {
 
   /** @throws AppError app_not_found, invalid_parameter, user_not_found, user_deleted */
   async setEnabled(appId: string, which: WhichUser, isEnabled: boolean): Promise<User> {
-    const user = await this.#find(appId, which)
+    const user = await this.find(appId, which)
     await this.options.accounts.setEnabled(appId, [user.userId], isEnabled)
     return user
   }
@@ -40,7 +40,7 @@ export class OperatorUserService {
    * @throws AppError app_not_found, invalid_parameter, user_not_found
    */
   async delete(appId: string, which: WhichUser): Promise<{ userId: Int64; isDeletedNow: boolean }> {
-    const { userId } = await this.#find(appId, which)
+    const { userId } = await this.find(appId, which)
     try {
       await this.options.deletions.delete({ appId, userId, actorId: systemUserId, proof: null })
       return { userId, isDeletedNow: true }
@@ -61,7 +61,7 @@ export class OperatorUserService {
     which: WhichUser,
     given: string | undefined,
   ): Promise<{ user: User; password: string }> {
-    const user = await this.#find(appId, which)
+    const user = await this.find(appId, which)
     const newPassword = given ?? createPassword()
     await this.options.passwords.reset({
       appId,
@@ -72,8 +72,11 @@ export class OperatorUserService {
     return { user, password: given === undefined ? newPassword : '' }
   }
 
-  /** Finds a user; by ID also a deleted one. */
-  async #find(appId: string, { user_id: userId, username = '' }: WhichUser): Promise<User> {
+  /**
+   * Finds a user; by ID also a deleted one.
+   * @throws AppError app_not_found, invalid_parameter, user_not_found
+   */
+  async find(appId: string, { user_id: userId, username = '' }: WhichUser): Promise<User> {
     const { database, users, apps } = this.options
     await apps.get(appId)
     if ((userId === undefined) === (username === ''))

@@ -59,6 +59,7 @@ export class Retention implements AsyncDisposable {
       receiptRequests: new ReceiptRequestStore(database),
       reactions: stores.reactions,
       pinnedMessages: stores.pinnedMessages,
+      holds: stores.erasureHolds,
       outbox: new Outbox({ database, store: stores.outbox, clock, appended() {} }),
       clock,
     })

@@ -95,6 +95,23 @@ export const operatorFixtures: readonly Fixture[] = [
   ...[api.getFile, api.deleteFile].map((operation) =>
     fixture(operation, (context) => ({ ...hereAsApp(context), file_id: 'none' }), noFile),
   ),
+  fixture(
+    api.eraseUser,
+    (context) => ({
+      ...subjectHere(context),
+      messages: 'keep' as const,
+      reason: 'walk',
+    }),
+    victim,
+  ),
+  fixture(api.listErasures, hereAsApp),
+  fixture(api.checkErased, subjectHere),
+  fixture(api.exportUserData, subjectHere),
+  fixture(api.setHold, (context) => ({ ...subjectHere(context), name: 'walk', reason: 'walk' })),
+  fixture(api.releaseHold, (context) => ({ ...hereAsApp(context), name: 'none' }), {
+    error: 'hold_not_found',
+  }),
+  fixture(api.listHolds),
   fixture(api.checkIntegrity),
   fixture(api.listJobs),
   ...[api.getJob, api.cancelJob].map((operation) =>

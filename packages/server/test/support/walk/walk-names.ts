@@ -47,7 +47,7 @@ const namesByKind: Readonly<Record<Exclude<NamedKind, 'log'>, readonly string[]>
   pos: ['after'],
   // Texts that cannot be guessed; file-rights.test.ts and group-qr.test.ts have them.
   secret: ['file_sign', 'sdk_sign', 'sign', 'ticket'],
-  operators: ['token_id', 'event_id', 'node_id', 'job_id'],
+  operators: ['token_id', 'event_id', 'node_id', 'job_id', 'conversation'],
 }
 
 const kindsByName: ReadonlyMap<string, NamedKind> = new Map(

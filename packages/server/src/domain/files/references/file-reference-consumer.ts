@@ -1,3 +1,4 @@
+import { systemUserId } from '@hermod/protocol'
 import type { Consumer, DeliveredEvent } from '../../../outbox/consumer.js'
 import type { FileReferenceService } from './file-reference-service.js'
 import {
@@ -13,7 +14,10 @@ import {
 /** The name of the consumer of the outbox. */
 export const fileConsumer = 'files'
 
-/** Keeps the references to files up to date (rule J6). Edits change no attachment. */
+/**
+ * Keeps the references to files up to date (rule J6). Edits of users change no attachment; the system
+ * empties it (rule D5a).
+ */
 export class FileReferenceConsumer implements Consumer {
   readonly name = fileConsumer
 
@@ -56,6 +60,8 @@ function referrersOf({ kind, payload }: DeliveredEvent): FileReferrer[] {
       return mayReferToFiles(payload.attachment) ? [referringMessage(payload)] : []
     case 'message.recalled':
       return [referringMessage(payload)]
+    case 'message.replaced':
+      return payload.actor_id === systemUserId ? [referringMessage(payload)] : []
     case 'user.info_updated':
       return payload.properties.includes('avatar') ? payload.user_ids.map(userAvatarReferrer) : []
     case 'user.removed':
@@ -81,7 +87,7 @@ function referringMessage({
   | Extract<DeliveredEvent, { kind: 'message.recalled' | 'message.expired' }>['payload']
   | Extract<
       DeliveredEvent,
-      { kind: 'message.stored' | 'message.stream_ended' }
+      { kind: 'message.stored' | 'message.replaced' | 'message.stream_ended' }
     >['payload']): FileReferrer {
   return messageReferrer(low_id, high_id, msg_id)
 }

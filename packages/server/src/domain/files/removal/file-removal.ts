@@ -47,6 +47,20 @@ export class FileRemoval {
   }
 
   /**
+   * Removes files in spite of their references.
+   * @returns those that were there
+   */
+  async removeMany(appId: string, fileIds: readonly string[]): Promise<readonly StoredFile[]> {
+    const { files } = this.options
+    let gone: readonly StoredFile[] = []
+    await this.#removeLocked(appId, async (tx) => {
+      gone = await files.findMany(tx, appId, fileIds)
+      return gone
+    })
+    return gone
+  }
+
+  /**
    * Begins to remove the unreferenced ones of the files: their addresses now answer file_not_found.
    * Texts that were committed before may refer to them without a recorded reference yet, so only
    * {@link finish} removes them, once the consumer has caught up.

@@ -3,6 +3,7 @@ import { camelCase, snakeCase } from '../../../db/columns.js'
 import type { Queryable, Tx } from '../../../db/database.js'
 import { groupAnnouncementsTable } from '../../../db/schema.js'
 import type { GroupAnnouncement, GroupKey } from '../core/group-model.js'
+import type { UserKey } from '../../users/user-model.js'
 import { isGroup } from '../core/group-store.js'
 
 const columns = camelCase(groupAnnouncementsTable)
@@ -41,6 +42,21 @@ export class AnnouncementStore {
       .select(columns)
       .where(isGroup(group))
       .orderBy('announcement_id')
+      .execute()
+  }
+
+  /** Lists announcements of an author in all groups, in no particular order. */
+  async listOfAuthor(
+    db: Queryable,
+    { appId, userId }: UserKey,
+    limit: number,
+  ): Promise<Pick<GroupAnnouncement, 'groupId' | 'announcementId'>[]> {
+    return db
+      .selectFrom('group_announcements')
+      .select(camelCase(['group_id', 'announcement_id']))
+      .where('app_id', '=', appId)
+      .where('author_id', '=', userId)
+      .limit(limit)
       .execute()
   }
 

@@ -5,6 +5,7 @@ import { groupFilesTable } from '../../../db/schema.js'
 import { paddedForPlanCache } from '../../../lib/chunks.js'
 import { toInt64 } from '../../../lib/ids/int64.js'
 import type { GroupFile, GroupKey } from '../core/group-model.js'
+import type { UserKey } from '../../users/user-model.js'
 import { isGroup } from '../core/group-store.js'
 
 const columns = camelCase(groupFilesTable)
@@ -36,6 +37,21 @@ export class SharedFileStore {
       .orderBy('file_id')
       .execute()
     return rows.map(toSharedFile)
+  }
+
+  /** Lists files that a user has shared in all groups, in no particular order. */
+  async listOfUploader(
+    db: Queryable,
+    { appId, userId }: UserKey,
+    limit: number,
+  ): Promise<Pick<GroupFile, 'groupId' | 'fileId'>[]> {
+    return db
+      .selectFrom('group_files')
+      .select(camelCase(['group_id', 'file_id']))
+      .where('app_id', '=', appId)
+      .where('uploader_id', '=', userId)
+      .limit(limit)
+      .execute()
   }
 
   async count(tx: Tx, group: GroupKey): Promise<number> {

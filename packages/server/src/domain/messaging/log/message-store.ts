@@ -3,11 +3,13 @@ import type { Database, PreparedPage, Queryable, Tx } from '../../../db/database
 import type { BulkDelete, BulkUpdate } from '../../../db/dialect/dialect.js'
 import { sql } from '../../../db/kysely.js'
 import { rowOf } from '../../../db/rows.js'
+import { paddedForPlanCache } from '../../../lib/chunks.js'
 import { attachmentMayReferToFiles } from '../../files/references/reference-model.js'
 import { systemUserId } from '../../users/system-user.js'
 import { isConversation, textBytesOf } from '../conversations/conversation-sql.js'
 import type { ConversationKey } from '../model/conversation-model.js'
 import type { MessageContent } from '../model/message-content.js'
+import type { UserKey } from '../../users/user-model.js'
 
 /** A message with the fields that operations on it need. */
 export interface LoggedMessage extends MessageContent {
@@ -22,6 +24,11 @@ export interface LoggedMessage extends MessageContent {
   readonly sentAt: number
   /** The changeable fields as a JSON object; null = none */
   readonly fields: string | null
+}
+
+/** A message of a sender, by its key. */
+export interface SentMessage extends ConversationKey {
+  readonly messageId: number
 }
 
 /** The texts of a message that an edit changes. */
@@ -98,6 +105,24 @@ const fieldsRow = rowOf(
   }),
 )
 
+const loggedColumns = [
+  'msg_id as messageId',
+  'seq',
+  'sender_id as senderId',
+  'content_type as contentType',
+  'content',
+  'attachment',
+  'config',
+  'ext',
+  'is_system as isSystem',
+  'edited_at as editedAt',
+  'sent_at as sentAt',
+  'fields',
+] as const
+
+/** Condition that a message has more of its sender than a text. */
+const namesSender = sql<boolean>`(attachment <> '' or config <> '' or ext <> '' or sender_device_sn <> 0 or transaction_id is not null)`
+
 /** Bounds the search for the sender of a message. */
 const newestMessages = 1_000
 
@@ -164,23 +189,81 @@ export class MessageStore {
   ): Promise<LoggedMessage | null> {
     const row = await tx
       .selectFrom('messages')
-      .select([
-        'msg_id as messageId',
-        'seq',
-        'sender_id as senderId',
-        'content_type as contentType',
-        'content',
-        'attachment',
-        'config',
-        'ext',
-        'is_system as isSystem',
-        'edited_at as editedAt',
-        'sent_at as sentAt',
-        'fields',
-      ])
+      .select(loggedColumns)
       .where(isMessage(conversation, messageId))
       .executeTakeFirst()
     return row ?? null
+  }
+
+  /** Finds those of the messages that a user has sent. The conversation is locked. */
+  async findSent(
+    tx: Tx,
+    conversation: ConversationKey,
+    senderId: Int64,
+    messageIds: readonly number[],
+  ): Promise<LoggedMessage[]> {
+    return tx
+      .selectFrom('messages')
+      .select(loggedColumns)
+      .where(isConversation(conversation))
+      .where('msg_id', 'in', paddedForPlanCache(messageIds))
+      .where('sender_id', '=', senderId)
+      .orderBy('msg_id')
+      .execute()
+  }
+
+  /**
+   * Lists messages of a sender in the order of their keys. No index serves it: read it in a snapshot.
+   * @param page.after null: from the first
+   * @param page.onlyNaming leaves out those that have nothing of the sender but a text
+   */
+  async listOfSender(
+    db: Queryable,
+    { appId, userId }: UserKey,
+    page: {
+      readonly after: SentMessage | null
+      readonly limit: number
+      readonly onlyNaming: boolean
+    },
+  ): Promise<SentMessage[]> {
+    const { after, limit, onlyNaming } = page
+    return db
+      .selectFrom('messages')
+      .select(['app_id as appId', 'low_id as lowId', 'high_id as highId', 'msg_id as messageId'])
+      .where('app_id', '=', appId)
+      .where('sender_id', '=', userId)
+      .$if(onlyNaming, (query) => query.where(namesSender))
+      .$if(after !== null, (query) =>
+        query.where(
+          sql<boolean>`(low_id, high_id, msg_id) > (${after?.lowId}, ${after?.highId}, ${after?.messageId})`,
+        ),
+      )
+      .orderBy('low_id')
+      .orderBy('high_id')
+      .orderBy('msg_id')
+      .limit(limit)
+      .execute()
+  }
+
+  /** Takes everything of its sender but the text out of a message, as an edit. */
+  async anonymise(
+    tx: Tx,
+    conversation: ConversationKey,
+    messageId: Int64,
+    editedAt: number,
+  ): Promise<void> {
+    await tx
+      .updateTable('messages')
+      .set({
+        attachment: '',
+        config: '',
+        ext: '',
+        sender_device_sn: 0,
+        transaction_id: null,
+        edited_at: editedAt,
+      })
+      .where(isMessage(conversation, messageId))
+      .execute()
   }
 
   async edit(

@@ -22,37 +22,21 @@ import {
 import { requireSize } from '../model/message-content.js'
 import { fieldsOf } from '../model/message-fields.js'
 import type { AcknowledgementService } from '../positions/acknowledgement-service.js'
-import type { ReceiptRequestStore } from '../positions/receipt-request-store.js'
-import type { PinnedMessageStore } from '../log/pinned-message-store.js'
-import type { ReactionStore } from '../log/reaction-store.js'
 import type { ReaderStore } from '../readers/reader-store.js'
-import { streamOf, type StreamStore } from '../streams/stream-store.js'
 import type { TransactionKey } from '../transactions/transaction-statements.js'
 import type { TransactionStore } from '../transactions/transaction-store.js'
 import type { MessageAlterations } from './message-alterations.js'
 import { type EditKind, editedTexts, editInstant } from './message-edit.js'
-
-/** Closes the files of recalled messages (rule J3). */
-export interface FileWithdrawals {
-  withdraw(
-    tx: Tx,
-    appId: string,
-    message: Pick<Conversation, 'lowId' | 'highId'> & LoggedMessage,
-  ): Promise<void>
-}
+import type { MessageRecalls } from './message-recalls.js'
 
 export interface MessageOperationsOptions {
   readonly database: Database
   readonly store: MessageStore
-  readonly streams: Pick<StreamStore, 'endOfGone'>
   readonly conversationStore: ConversationStore
   readonly alterations: MessageAlterations
-  readonly reactions: Pick<ReactionStore, 'deleteOf'>
-  readonly pinnedMessages: Pick<PinnedMessageStore, 'delete'>
+  readonly recalls: Pick<MessageRecalls, 'recall'>
   readonly messageLog: HistoryStore
   readonly readers: ReaderStore
-  readonly receiptRequests: ReceiptRequestStore
-  readonly fileWithdrawals: FileWithdrawals
   readonly finder: ConversationFinder
   readonly acknowledgements: AcknowledgementService
   readonly apps: AppService
@@ -305,8 +289,7 @@ export class MessageOperations {
   }
 
   async #recall(tx: Tx, locked: LockedMessage, recallSeconds: number | null): Promise<void> {
-    const { store, streams, alterations, receiptRequests, fileWithdrawals, groupRules, clock } =
-      this.options
+    const { recalls, groupRules, clock } = this.options
     const { actor, conversation, message } = locked
     const now = clock.now()
     const isOwn = message.senderId === actor.userId
@@ -318,33 +301,7 @@ export class MessageOperations {
     // The window applies to the sender only (rule E7). A time to come is a clock that was wrong (rule E3).
     if (isOwn && Math.abs(now - message.sentAt) > recallSeconds * 1_000)
       throw new AppError('recall_too_late')
-    await store.recall(tx, conversation, message, { by: responsibleFor(locked), at: now })
-    if (fieldsOf(message).stream)
-      await streams.endOfGone(tx, streamOf(conversation, message.messageId))
-    await fileWithdrawals.withdraw(tx, actor.appId, { ...message, ...conversation })
-    if (conversation.isGroup) await receiptRequests.delete(tx, group, message.seq)
-    if (message.fields !== null) await this.#deleteFieldRows(tx, locked)
-    const change = await alterations.append(tx, conversation, [message], alterationKind.recalled)
-    this.options.outbox.append(tx, {
-      kind: 'message.recalled',
-      appId: actor.appId,
-      payload: {
-        ...aboutMessage(locked),
-        sender_id: message.senderId,
-        is_system: message.isSystem === 1,
-        timestamp: now,
-      },
-      change,
-    })
-  }
-
-  /** Deletes the rows that belong to the changeable fields of a message. */
-  async #deleteFieldRows(tx: Tx, { conversation, message }: LockedMessage): Promise<void> {
-    const { reactions, pinnedMessages } = this.options
-    const { appId, lowId, highId } = conversation
-    const { messageId } = message
-    await reactions.deleteOf(tx, { appId, lowId, highId, messageId })
-    await pinnedMessages.delete(tx, conversation, messageId)
+    await recalls.recall(tx, conversation, [message], { by: responsibleFor(locked), at: now })
   }
 
   async #edit(
@@ -379,7 +336,7 @@ export class MessageOperations {
   }
 }
 
-/** The members that events of edits and recalls share. */
+/** The members of events of edits. */
 function aboutMessage(locked: LockedMessage): RecordedEdit['payload'] {
   const { conversation, message } = locked
   return {

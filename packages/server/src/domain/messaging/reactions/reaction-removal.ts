@@ -21,36 +21,43 @@ export async function orderReactionRemoval(
   await jobs.enqueue(tx, reactionRemoval, { appId, payload: { userId } })
 }
 
-/**
- * Returns the handler of the jobs that remove the reactions of deleted users, each message in a
- * transaction of its own, with its number and events.
- */
-export function reactionRemovalHandler({
-  database,
-  store,
-  writer,
-  finder,
-}: {
+interface ReactionRemovalOptions {
   readonly database: Database
   readonly store: ReactionStore
   readonly writer: Pick<ReactionWriter, 'removeAll'>
   readonly finder: Pick<ConversationFinder, 'kindOf'>
-}): JobHandler {
-  return jobHandler(reactionRemoval, async ({ appId, payloads, signal }) => {
-    for (const { userId } of payloads) {
-      for (;;) {
-        const user = { appId, userId }
-        const page = await database.read((db) => store.listMessages(db, user, messagesPerPage))
-        for (const { lowId, highId, messageId } of page) {
-          signal.throwIfAborted()
-          const isGroup =
-            lowId === highId &&
-            (await database.read((db) => finder.kindOf(db, appId, lowId))) === 'group'
-          const conversation = { appId, lowId, highId, isGroup }
-          await database.transaction((tx) => writer.removeAll(tx, conversation, messageId, userId))
-        }
-        if (page.length < messagesPerPage) break
+}
+
+/** Removes the reactions of deleted users. */
+export class ReactionRemoval {
+  constructor(private readonly options: ReactionRemovalOptions) {}
+
+  /**
+   * Removes the reactions of a user, those to each message in a transaction of their own, with its
+   * number and events.
+   * @throws when the signal is aborted
+   */
+  async remove(user: UserKey, signal: AbortSignal): Promise<void> {
+    const { database, store, writer, finder } = this.options
+    const { appId, userId } = user
+    for (;;) {
+      const page = await database.read((db) => store.listMessages(db, user, messagesPerPage))
+      for (const { lowId, highId, messageId } of page) {
+        signal.throwIfAborted()
+        const isGroup =
+          lowId === highId &&
+          (await database.read((db) => finder.kindOf(db, appId, lowId))) === 'group'
+        const conversation = { appId, lowId, highId, isGroup }
+        await database.transaction((tx) => writer.removeAll(tx, conversation, messageId, userId))
       }
+      if (page.length < messagesPerPage) return
     }
+  }
+}
+
+/** Returns the handler of the jobs that remove the reactions of deleted users. */
+export function reactionRemovalHandler(removal: ReactionRemoval): JobHandler {
+  return jobHandler(reactionRemoval, async ({ appId, payloads, signal }) => {
+    for (const { userId } of payloads) await removal.remove({ appId, userId }, signal)
   })
 }

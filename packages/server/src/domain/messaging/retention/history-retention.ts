@@ -1,5 +1,6 @@
+import type { Int64 } from '@hermod/protocol'
 import { actorEvent } from '@hermod/protocol/events'
-import type { Database, Tx } from '../../../db/database.js'
+import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { type Clock, dayMs } from '../../../lib/clock.js'
 import { pause } from '../../../lib/concurrency/pause.js'
 import type { Outbox } from '../../../outbox/outbox.js'
@@ -8,7 +9,11 @@ import { systemUserId } from '../../users/system-user.js'
 import type { ConversationStore } from '../conversations/conversation-store.js'
 import type { ChangeStore } from '../log/change-store.js'
 import type { MessageStore, OldMessage } from '../log/message-store.js'
-import { type Conversation, toEventConversation } from '../model/conversation-model.js'
+import {
+  type Conversation,
+  type ConversationKey,
+  toEventConversation,
+} from '../model/conversation-model.js'
 import type { PinnedMessageStore } from '../log/pinned-message-store.js'
 import type { ReceiptRequestStore } from '../positions/receipt-request-store.js'
 import type { ReactionStore } from '../log/reaction-store.js'
@@ -24,6 +29,14 @@ export interface HistoryRetentionOptions {
   readonly receiptRequests: ReceiptRequestStore
   readonly reactions: Pick<ReactionStore, 'deleteOldest'>
   readonly pinnedMessages: Pick<PinnedMessageStore, 'deleteOldest'>
+  readonly holds: {
+    /** Tests whether messages of these senders in the conversation may not be removed. */
+    isHeld(
+      db: Queryable,
+      conversation: ConversationKey,
+      senderIds: ReadonlySet<Int64>,
+    ): Promise<boolean>
+  }
   readonly outbox: Outbox
   readonly clock: Clock
 }
@@ -145,6 +158,7 @@ export class HistoryRetention {
       const found = await database.read((db) => messages.listOldest(db, conversation, page))
       const oldest = found.slice(0, countInStep(found))
       const rows = await database.transaction((tx) => this.#remove(tx, conversation, oldest))
+      if (rows === null) return
       removed(rows)
       isMore =
         oldest.length < found.length ||
@@ -154,15 +168,20 @@ export class HistoryRetention {
     }
   }
 
-  /** @param oldest the beginning of the conversation; may be empty */
+  /**
+   * @param oldest the beginning of the conversation; may be empty
+   * @returns null when a hold forbids it
+   */
   async #remove(
     tx: Tx,
     conversation: Conversation,
     oldest: readonly OldMessage[],
-  ): Promise<RemovedRows> {
-    const { conversations, changes } = this.options
+  ): Promise<RemovedRows | null> {
+    const { conversations, changes, holds } = this.options
     const range = await conversations.lockRemovedRange(tx, conversation)
     if (!range) return nothing
+    const senderIds = new Set(oldest.map(({ senderId }) => senderId))
+    if (await holds.isHeld(tx, conversation, senderIds)) return null
     let { keptFrom } = range
     let removed = nothing
     const last = oldest.at(-1)

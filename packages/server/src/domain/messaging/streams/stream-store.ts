@@ -10,6 +10,16 @@ import { type Stream, type StreamKey, streamState } from './stream-model.js'
 import { streamColumns } from './stream-statements.js'
 
 const selected = camelCase(streamColumns)
+const dueColumns = camelCase([
+  'app_id',
+  'low_id',
+  'high_id',
+  'msg_id',
+  'is_group',
+  'state',
+  'started_at',
+  'appended_at',
+])
 
 /** A stream that the upkeep looks at. */
 export interface DueStream extends StreamKey {
@@ -110,17 +120,28 @@ export class StreamStore {
   async listDue(db: Queryable, now: number, limit: number): Promise<DueStream[]> {
     const rows = await db
       .selectFrom('message_streams')
-      .select(camelCase(['app_id', 'low_id', 'high_id', 'msg_id', 'is_group', 'state']))
-      .select(camelCase(['started_at', 'appended_at']))
+      .select(dueColumns)
       .where('due_at', '<=', now)
       .orderBy('due_at')
       .limit(limit)
       .execute()
-    return rows.map(({ msgId, isGroup, ...row }) => ({
-      ...row,
-      messageId: msgId,
-      isGroup: isGroup === 1,
-    }))
+    return rows.map(toDueStream)
+  }
+
+  /** Lists streams of a sender, in no particular order. */
+  async listOfSender(
+    db: Queryable,
+    { appId, userId }: UserKey,
+    limit: number,
+  ): Promise<DueStream[]> {
+    const rows = await db
+      .selectFrom('message_streams')
+      .select(dueColumns)
+      .where('app_id', '=', appId)
+      .where('sender_id', '=', userId)
+      .limit(limit)
+      .execute()
+    return rows.map(toDueStream)
   }
 
   /** Sets when the upkeep looks at a stream again. */
@@ -159,6 +180,17 @@ export function streamOf(
   messageId: Int64,
 ): StreamKey {
   return { appId, lowId, highId, messageId: Number(messageId) }
+}
+
+function toDueStream({
+  msgId,
+  isGroup,
+  ...row
+}: Omit<DueStream, 'messageId' | 'isGroup'> & {
+  readonly msgId: number
+  readonly isGroup: number
+}): DueStream {
+  return { ...row, messageId: msgId, isGroup: isGroup === 1 }
 }
 
 function isStream(key: StreamKey) {

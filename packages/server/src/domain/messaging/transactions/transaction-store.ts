@@ -1,5 +1,6 @@
 import type { Queryable, Tx } from '../../../db/database.js'
 import { type RawBuilder, sql } from '../../../db/kysely.js'
+import type { UserKey } from '../../users/user-model.js'
 import type { TransactionKey } from './transaction-statements.js'
 
 /** The remembered transaction IDs (rule E4). Those of sends are claimed by sending/store-batch.ts. */
@@ -74,6 +75,22 @@ export class TransactionStore {
     return row
       ? { appId: row.app_id, transactionId: BigInt(row.transaction_id), senderId: row.sender_id }
       : null
+  }
+
+  /** Deletes the transactions of a sender between two keys; null = from the start, to the end. */
+  async deleteOfSender(
+    tx: Tx,
+    range: { after: TransactionKey | null; upTo: TransactionKey | null },
+    { appId, userId }: UserKey,
+  ): Promise<void> {
+    const { after, upTo } = range
+    await tx
+      .deleteFrom('sent_transactions')
+      .where('app_id', '=', appId)
+      .where('sender_id', '=', userId)
+      .$if(after !== null, (query) => query.where(compared('>', after as TransactionKey)))
+      .$if(upTo !== null, (query) => query.where(compared('<=', upTo as TransactionKey)))
+      .execute()
   }
 
   /** Deletes expired transactions between two keys; null = from the start, to the end. */

@@ -6,7 +6,8 @@ import { sql } from '../../../db/kysely.js'
 import { lockForUpdate } from '../../../db/locking.js'
 import { pushTaskCountsTable, pushTasksTable } from '../../../db/schema.js'
 import { paddedForPlanCache } from '../../../lib/chunks.js'
-import { parseOwnJson } from '../../../lib/json.js'
+import { parseOwnJson, stringifyJson } from '../../../lib/json.js'
+import type { TaskContent } from '../content/task-content.js'
 import type { NewPushTask, StoredPushTask, TaskKey, TaskTimes } from './task-model.js'
 import {
   addDevices,
@@ -97,6 +98,15 @@ export class TaskStore {
       .where(hasMessage)
       .execute()
     return rows.map(({ taskId }) => ({ appId, taskId }))
+  }
+
+  async setContent(tx: Tx, { appId, taskId }: TaskKey, content: TaskContent): Promise<void> {
+    await tx
+      .updateTable('push_tasks')
+      .set({ content: stringifyJson(content) })
+      .where('app_id', '=', appId)
+      .where('task_id', '=', taskId)
+      .execute()
   }
 
   /** Ends a task: nothing more is written or sent. */

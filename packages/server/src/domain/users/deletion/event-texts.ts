@@ -24,6 +24,38 @@ export const personalTextKinds: readonly PersonalTextKind[] = [
   ...reactionKinds,
 ]
 
+/** Texts of a user to a group, which a deletion leaves and an erasure removes. */
+const groupTexts: Partial<Record<ActorEventKind, object>> = {
+  'group.announcement_updated': { title: '' },
+  'group.file_uploaded': { name: '' },
+  'group.file_updated': { name: '' },
+  'group.file_deleted': { name: '' },
+}
+
+/** Kinds of events with texts that an erasure removes. */
+export const erasedTextKinds: readonly PersonalTextKind[] = [
+  ...personalTextKinds,
+  ...(Object.keys(groupTexts) as ActorEventKind[]),
+]
+
+/**
+ * Returns the payload of an event without all texts of these users; null when there are none.
+ */
+export function erased(
+  event: Event,
+  userIds: ReadonlySet<Int64>,
+): EventPayloads[ActorEventKind] | null {
+  const { kind, payload } = event
+  const texts = kind in groupTexts ? groupTexts[kind as ActorEventKind] : undefined
+  const isOwn = texts !== undefined && 'actor_id' in payload && userIds.has(payload.actor_id)
+  const changed = isOwn
+    ? ({ ...payload, ...texts } as EventPayloads[ActorEventKind])
+    : texts === undefined
+      ? redacted(event, userIds)
+      : null
+  return JSON.stringify(changed) === JSON.stringify(payload) ? null : changed
+}
+
 /**
  * Returns the payload of an event without the personal texts of these users; null when there are
  * none.

@@ -5,7 +5,7 @@ import { jobKind } from '../../../jobs/job-model.js'
 import type { JobQueue } from '../../../jobs/job-queue.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import type { UserKey } from '../user-model.js'
-import { personalTextKinds, redacted } from './event-texts.js'
+import { erased, erasedTextKinds, personalTextKinds, redacted } from './event-texts.js'
 
 interface TextErasureServiceOptions {
   readonly outbox: Outbox
@@ -45,5 +45,38 @@ export class TextErasureService {
     }
     for (const userId of userIds) await outbox.eraseUser({ appId, userId }, signal)
     signal.throwIfAborted()
+  }
+
+  /**
+   * Erases all texts of a deleted user, also those to groups (docs/decisions/080).
+   * @throws when the signal is aborted
+   */
+  async eraseAll({ appId, userId }: UserKey, signal: AbortSignal): Promise<void> {
+    const { outbox } = this.options
+    await this.#visit(appId, signal, (event) => erased(event, new Set([userId])))
+    await outbox.eraseUser({ appId, userId }, signal)
+    signal.throwIfAborted()
+  }
+
+  /** Counts the events that {@link eraseAll} would change. */
+  async countTexts({ appId, userId }: UserKey, signal: AbortSignal): Promise<number> {
+    let count = 0
+    await this.#visit(appId, signal, (event) => {
+      if (erased(event, new Set([userId])) !== null) count++
+      return null
+    })
+    return count
+  }
+
+  async #visit(
+    appId: string,
+    signal: AbortSignal,
+    change: (event: Event) => ReturnType<typeof erased>,
+  ): Promise<void> {
+    const { outbox, copies } = this.options
+    for (const events of [outbox, copies]) {
+      await events.rewrite(appId, erasedTextKinds, change, signal)
+      signal.throwIfAborted()
+    }
   }
 }

@@ -26,6 +26,12 @@ export class AttemptService {
     },
   ) {}
 
+  /** Empties the answers of receivers, which may quote any event of the app. */
+  async eraseAnswers(appId: string): Promise<void> {
+    const { database, store } = this.options
+    await database.transaction((tx) => store.eraseAnswers(tx, appId))
+  }
+
   /**
    * Lists newest first.
    *

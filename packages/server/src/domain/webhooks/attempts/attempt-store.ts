@@ -53,6 +53,16 @@ export class AttemptStore {
     return rows.map(toAttempt)
   }
 
+  /** Empties the kept answers of an app, which may quote any event. */
+  async eraseAnswers(tx: Tx, appId: string): Promise<void> {
+    await tx
+      .updateTable('webhook_attempts')
+      .set({ answer: '' })
+      .where('app_id', '=', appId)
+      .where('answer', '<>', '')
+      .execute()
+  }
+
   /** Deletes all but the newest attempts of an endpoint. */
   async prune(tx: Tx, { appId, endpointId }: EndpointKey): Promise<void> {
     const oldest = await tx

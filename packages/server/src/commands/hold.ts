@@ -1,0 +1,60 @@
+import { type ErasureHold, listHolds, releaseHold, setHold } from '@hermod/protocol'
+import { type Command, InvalidArgumentError } from 'commander'
+import type { CommandContext } from './runtime/command.js'
+import { app, argument, operationCommand, option, required } from './runtime/fields.js'
+import { formatTable, record } from './runtime/output.js'
+import { parseUserId } from './user/which-user.js'
+
+const name = argument('<name>', 'the name of the case')
+
+export function addHoldCommands(program: Command, context: CommandContext): void {
+  const hold = program
+    .command('hold')
+    .description('Keeps users and conversations from erasures and retention.')
+
+  operationCommand(hold, context, {
+    name: 'set',
+    description: 'Holds a user or a conversation. Safe to repeat; a name may hold several.',
+    operation: setHold,
+    fields: {
+      name,
+      app_id: app,
+      user_id: option('--user <user_id>', 'a user, deleted or not', parseUserId),
+      conversation: option(
+        '--conversation <ids>',
+        'a group, or two users with a comma between them',
+        parseIds,
+      ),
+      reason: required(option('--reason <text>', 'why')),
+    },
+    text: (held) => record(rowOf(held)),
+  })
+  operationCommand(hold, context, {
+    name: 'release',
+    description: 'Releases everything that the name holds.',
+    operation: releaseHold,
+    fields: { name, app_id: app },
+    shown: ({ holds }) => holds,
+    text: ({ holds }, { name }) => `${name} has released ${holds.length}.`,
+  })
+  operationCommand(hold, context, {
+    name: 'list',
+    description: 'Lists holds.',
+    operation: listHolds,
+    fields: { app_id: option('--app <app_id>', 'only those of this application') },
+    shown: ({ holds }) => holds,
+    text: ({ holds }) => formatTable(holds.map(rowOf), 'Nothing is held.'),
+  })
+}
+
+function rowOf({ app_id, name, kind, user_id, conversation, reason, held_at }: ErasureHold) {
+  const held = kind === 'user' ? String(user_id) : conversation.join(', ')
+  return { app_id, name, kind, held, reason, held_at }
+}
+
+/** @throws InvalidArgumentError */
+function parseIds(text: string): number[] {
+  const ids = text.split(',')
+  if (ids.length > 2) throw new InvalidArgumentError('It must be a group, or two users.')
+  return ids.map((id) => parseUserId(id.trim()))
+}

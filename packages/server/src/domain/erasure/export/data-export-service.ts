@@ -1,0 +1,180 @@
+import { createHash } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
+import { mkdir, open, readdir, rm } from 'node:fs/promises'
+import { isAbsolute, join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { AppError } from '@hermod/protocol'
+import type { BlobStore } from '../../../blobs/blob-store.js'
+import type { Database, Queryable } from '../../../db/database.js'
+import type { Clock } from '../../../lib/clock.js'
+import { stringifyJson } from '../../../lib/json.js'
+import { originalKey, type StoredFile } from '../../files/file-model.js'
+import { type LongJobs, longJobKind } from '../../long-jobs/long-job-model.js'
+import type { UserKey } from '../../users/user-model.js'
+import type { ErasureProgress } from '../erasure-service.js'
+import type { ExportStore } from './export-store.js'
+import { type ExportedTable, exportedTables } from './exported-tables.js'
+import { readme } from './readme.js'
+
+interface DataExportServiceOptions {
+  readonly database: Database
+  readonly store: ExportStore
+  readonly files: {
+    listOfOwner(
+      db: Queryable,
+      user: UserKey,
+      page: { readonly after: string; readonly limit: number },
+    ): Promise<StoredFile[]>
+  }
+  readonly blobs: Pick<BlobStore, 'open'>
+  readonly jobs: Pick<LongJobs, 'start'>
+  /** The folder of exports without a folder of their own. */
+  readonly folder: string
+  readonly clock: Clock
+}
+
+/** An export as it is ordered. */
+export interface DataExportOrder extends UserKey {
+  /** An absolute path. */
+  readonly folder: string
+}
+
+/** The result of an export. */
+export type DataExportResult = {
+  readonly folder: string
+  /** The number of lines by table. */
+  readonly rows: Readonly<Record<string, number>>
+  readonly files: number
+}
+
+/** The job of an export. */
+export const dataExport = longJobKind<DataExportOrder, DataExportResult>('user_data_export', {
+  maxUnfinished: 4,
+})
+
+const rowsPerPage = 10_000
+const filesPerPage = 100
+const marker = 'COMPLETE'
+
+/** Exports the data of persons to folders. */
+export class DataExportService {
+  constructor(private readonly options: DataExportServiceOptions) {}
+
+  /**
+   * Starts the job of an export.
+   * @param folder an absolute path; undefined: a new one
+   * @returns the ID of the job
+   * @throws AppError invalid_parameter, too_many_jobs
+   */
+  async start({ appId, userId }: UserKey, folder: string | undefined) {
+    const { jobs, clock } = this.options
+    if (folder !== undefined && !isAbsolute(folder))
+      throw new AppError('invalid_parameter', 'folder must be an absolute path')
+    const time = new Date(clock.now()).toISOString().replaceAll(/[-:]|\.\d+/g, '')
+    const own = folder ?? join(this.options.folder, `${appId}-${userId}-${time}`)
+    return jobs.start(dataExport, { appId, userId, folder: own })
+  }
+
+  /**
+   * Writes what there is of a person: a file of lines for each table, the files, a page that explains
+   * them, and last the marker of a complete export. An export that was killed begins anew.
+   * @throws Error when the folder has something else
+   */
+  async export(
+    { appId, userId, folder }: DataExportOrder,
+    { signal, progress }: ErasureProgress,
+  ): Promise<DataExportResult> {
+    const { database, store, clock } = this.options
+    const user = { appId, userId }
+    await openFolder(folder)
+    const rows: Record<string, number> = {}
+    const profile = await database.snapshot((db) => store.profile(db, user))
+    await appendSynced(join(folder, 'users.ndjson'), `${stringifyJson(profile)}\n`)
+    for (const table of exportedTables) {
+      progress({ text: `exporting ${table.table}` })
+      rows[table.table] = await this.#exportRows(user, table, folder, signal)
+    }
+    const files = await this.#exportFiles(user, folder, { signal, progress })
+    const about = { appId, userId, rows, files, at: clock.now() }
+    await appendSynced(join(folder, 'README.txt'), readme(about))
+    const list = createHash('sha256').update(JSON.stringify({ rows, files })).digest('hex')
+    await appendSynced(join(folder, marker), `${list}\n`)
+    return { folder, rows, files }
+  }
+
+  /** @returns the number of lines; a table without any has no file */
+  async #exportRows(
+    user: UserKey,
+    table: ExportedTable,
+    folder: string,
+    signal: AbortSignal,
+  ): Promise<number> {
+    const { database, store } = this.options
+    return database.snapshot(async (db) => {
+      for (let count = 0; ; ) {
+        signal.throwIfAborted()
+        const range = { offset: count, limit: rowsPerPage }
+        const page = await store.list(db, user, table, range)
+        if (page.length > 0)
+          await appendSynced(
+            join(folder, `${table.table}.ndjson`),
+            page.map((row) => `${stringifyJson(row)}\n`).join(''),
+          )
+        count += page.length
+        if (page.length < rowsPerPage) return count
+      }
+    })
+  }
+
+  async #exportFiles(
+    user: UserKey,
+    folder: string,
+    { signal, progress }: ErasureProgress,
+  ): Promise<number> {
+    const { database, files, blobs } = this.options
+    let count = 0
+    for (let after = ''; ; ) {
+      const start = after
+      const page: StoredFile[] = await database.snapshot((db) =>
+        files.listOfOwner(db, user, { after: start, limit: filesPerPage }),
+      )
+      for (const file of page) {
+        signal.throwIfAborted()
+        progress({ text: `exporting file ${count + 1}` })
+        const path = join(folder, 'files', file.fileId)
+        const { size, crc32 } = file
+        const bytes = await blobs.open(originalKey(file), {
+          expected: { size, ...(crc32 !== null && { crc32 }) },
+        })
+        await pipeline(bytes, createWriteStream(path, { mode: 0o600, flush: true }), { signal })
+        count++
+      }
+      after = page.at(-1)?.fileId ?? ''
+      if (page.length < filesPerPage) return count
+    }
+  }
+}
+
+/** Makes the folder, and empties what an export that was killed has left. */
+async function openFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const entries = await readdir(folder)
+  const isOwn = entries.every((name) => /^(?:files|README\.txt|\w+\.ndjson)$/.test(name))
+  if (!isOwn)
+    throw new Error(
+      `${folder} is not empty; give a folder that does not exist yet, or an empty one`,
+    )
+  for (const name of entries) await rm(join(folder, name), { recursive: true })
+  await mkdir(join(folder, 'files'), { mode: 0o700 })
+}
+
+/** Appends to a file; the text is on the disk when this resolves. */
+async function appendSynced(path: string, text: string): Promise<void> {
+  const file = await open(path, 'a', 0o600)
+  try {
+    await file.writeFile(text)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}

@@ -1,0 +1,113 @@
+/** The export of the data of a person (decision 080). */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { anyBackend, type Json, TempFolder, waitFor } from '@hermod/testkit'
+import { describe, expect, it } from 'vitest'
+import { expectCode } from '../support/answer-codes.js'
+import { png } from '../support/files/files.js'
+import { callHermod } from '../support/hermod-command.js'
+import { ownServer } from '../support/in-process-server.js'
+import { sessions } from '../support/messaging/messaging.js'
+import { PersonalSample } from '../support/personal-sample.js'
+
+describe.each(anyBackend())('export of the data of a person on $name', (backend) => {
+  const server = ownServer(backend)
+  const sample = new PersonalSample(server)
+
+  async function exported(userId: number, folder?: string): Promise<Json> {
+    const operator = server.api.as(server.operatorToken)
+    const { data } = await operator.succeed('POST', '/operator/v1/user/data_export', {
+      body: { app_id: server.appId, user_id: userId, ...(folder !== undefined && { folder }) },
+    })
+    return waitFor(
+      async () => {
+        const job = await operator.succeed('GET', '/operator/v1/job/get', {
+          query: { job_id: data.job_id },
+        })
+        return job.data.ended_at !== 0 && job.data
+      },
+      { what: 'the end of the export', timeoutMs: 20_000 },
+    )
+  }
+
+  const linesOf = (folder: string, table: string): Json[] =>
+    readFileSync(join(folder, `${table}.ndjson`), 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+
+  it('has the words, contacts and files of the person, and no words, numbers or credentials of others', async () => {
+    const [alice, bob, carol] = await sessions(server, 3)
+    await bob.api.succeed('POST', '/user/profile', { body: { nick_name: 'Robert Known-To-None' } })
+    await sample.fillMore(alice, { bob, carol }, 'by_alice')
+    await sample.fill(alice, { bob, carol }, 'by_alice')
+    await server.sql.run(
+      `update contacts set alias = 'words of others', ext = 'words of others' where peer_id = ${alice.id}`,
+    )
+    const job = await exported(alice.id)
+    expect([job.state, job.error]).toEqual(['done', ''])
+    const { folder, rows, files } = job.result
+    expect(folder.startsWith(join(server.dataDir, 'exports'))).toBe(true)
+    const names = readdirSync(folder)
+    expect(names).toEqual(expect.arrayContaining(['COMPLETE', 'README.txt', 'messages.ndjson']))
+    const said = linesOf(folder, 'messages')
+    expect(said).toHaveLength(rows.messages)
+    expect(said.every(({ sender_id }) => sender_id === alice.id)).toBe(true)
+    expect(said.map(({ content }) => content)).toContain('by_alice was here')
+    expect(linesOf(folder, 'users')[0]).toMatchObject({ user_id: alice.id, nick_name: 'by_alice' })
+    const text = names
+      .filter((name) => name !== 'files')
+      .map((name) => readFileSync(join(folder, name), 'utf8'))
+      .join('')
+    expect(text).toContain('by_alice of bob')
+    for (const foreign of [
+      'words of others',
+      'Robert',
+      'dear by_alice',
+      'password_hash',
+      'token_hash',
+    ])
+      expect([foreign, text.includes(foreign)]).toEqual([foreign, false])
+    const stored = readdirSync(join(folder, 'files'))
+    expect(stored).toHaveLength(files)
+    expect(readFileSync(join(folder, 'files', stored[0] ?? ''))).toEqual(png)
+    for (const name of names) if (name.endsWith('.ndjson')) expect(text).toContain(name)
+  })
+
+  it('a folder with something else is refused, and one of a killed export is written anew', async () => {
+    const [alice] = await sessions(server, 1)
+    using place = new TempFolder('export')
+    writeFileSync(join(place.path, 'mine.txt'), 'x')
+    expect(await exported(alice.id, place.path)).toMatchObject({ state: 'failed' })
+    expect(existsSync(join(place.path, 'mine.txt'))).toBe(true)
+    using killed = new TempFolder('export')
+    writeFileSync(join(killed.path, 'users.ndjson'), '{"cut')
+    expect(await exported(alice.id, killed.path)).toMatchObject({ state: 'done' })
+    expect(linesOf(killed.path, 'users')).toHaveLength(1)
+    expect(await exported(alice.id, killed.path)).toMatchObject({ state: 'failed' })
+    await expectCode(
+      server.api.as(server.operatorToken).call('POST', '/operator/v1/user/data_export', {
+        body: { app_id: server.appId, user_id: alice.id, folder: 'relative' },
+      }),
+      'invalid_parameter',
+    )
+  })
+
+  it('the command exports where no service runs', async () => {
+    const [alice] = await sessions(server, 1)
+    using place = new TempFolder('export')
+    const folder = join(place.path, 'alice')
+    await server.stop()
+    try {
+      const { code, out, err } = await callHermod(
+        ['user', 'data-export', String(alice.id), '--app', server.appId, '--to', folder],
+        server.settings,
+      )
+      expect([code, err]).toEqual([0, ''])
+      expect(out).toContain(folder)
+      expect(existsSync(join(folder, 'COMPLETE'))).toBe(true)
+    } finally {
+      await server.startAgain()
+    }
+  })
+})
