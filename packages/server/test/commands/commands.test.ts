@@ -258,6 +258,7 @@ function checkCommand(place: Place): void {
       checked: expect.any(Number),
       faults: [],
       truncated: false,
+      service: { state: 'serving', text: '', since: 0 },
     })
     await place.tamper('update conversations set seq = seq + 1')
     const wrong = await place.run('check', '--json')

@@ -4,7 +4,7 @@ import { GatewayClient, isFullRun, testBackends, waitFor } from '@hermod/testkit
 import { describe, expect, it } from 'vitest'
 import { callHermod } from '../support/hermod-command.js'
 import { InProcessServer, ownServer } from '../support/in-process-server.js'
-import { contents, send, sendText } from '../support/messaging/messaging.js'
+import { contents, send, sendText, statuses } from '../support/messaging/messaging.js'
 import { ownNodes } from '../support/nodes/own-nodes.js'
 
 const { code: unavailable } = errorCatalogue.unavailable
@@ -38,6 +38,18 @@ describe.each(testBackends())('maintenance on $name', (backend) => {
     await off()
     await sendText(alice.api, bob.id, 'after')
     expect(await contents(bob.api, alice.id)).toEqual(['after', 'before'])
+  })
+
+  it('on: a page that a device reads counts as delivered afterwards only', async () => {
+    const alice = await server.api.newSession()
+    const bob = await server.api.login(await server.api.newSession(), 'phone')
+    await sendText(alice.api, bob.id, 'before')
+    await hermod('maintenance', 'on')
+    expect(await contents(bob.api, alice.id)).toEqual(['before'])
+    expect(await statuses(alice.api, bob.id)).toEqual(['UNREAD'])
+    await off()
+    await contents(bob.api, alice.id)
+    expect(await statuses(alice.api, bob.id)).toEqual(['DELIVERED'])
   })
 
   it('on: sessions open and read, and frames that write are told when to try again', async () => {

@@ -70,7 +70,19 @@ interface MessagingOptions {
 }
 
 export function createMessaging(
-  { database, caches, stores, outbox, delivery, ids, clock, metrics, seen, log }: Infrastructure,
+  {
+    database,
+    caches,
+    stores,
+    outbox,
+    delivery,
+    ids,
+    state,
+    clock,
+    metrics,
+    seen,
+    log,
+  }: Infrastructure,
   {
     config,
     appended,
@@ -293,6 +305,7 @@ export function createMessaging(
       messageLog,
       positions,
       pages,
+      state,
     }),
     logHistory: new LogHistoryService({
       database,

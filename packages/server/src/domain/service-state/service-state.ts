@@ -22,6 +22,10 @@ export class ServiceState {
     return this.#current
   }
 
+  get isServing(): boolean {
+    return this.#current.state === 'serving'
+  }
+
   get isRestored(): boolean {
     return this.#current.state === 'restored'
   }

@@ -19,6 +19,8 @@ export interface HistoryServiceOptions {
   readonly messageLog: HistoryStore
   readonly positions: PositionWriter
   readonly pages: PageReads
+  /** A read changes nothing while the service takes no writes. */
+  readonly state: { readonly isServing: boolean }
 }
 
 /** A page of the messages of a conversation. */
@@ -163,7 +165,8 @@ export class HistoryService {
     shown: readonly HistoryMessage[],
     part: readonly HistoryMessage[],
   ): Promise<void> {
-    const { database, messageLog, positions } = this.options
+    const { database, messageLog, positions, state } = this.options
+    if (!state.isServing) return
     const undelivered = part.find(
       ({ senderId, status }) => senderId !== log.userId && status === messageStatus.stored,
     )

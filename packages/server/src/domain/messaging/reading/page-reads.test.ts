@@ -42,6 +42,7 @@ describe('pages', () => {
         },
       },
       pages: new PageReads(),
+      state: { isServing: true },
     } as never)
     const bounds = { beforeSeq: 0, limit: 100, maxBytes: maxSyncBytes }
     const page = await service.messagesBefore({} as never, {} as never, bounds)
@@ -76,6 +77,7 @@ describe('pages', () => {
         page: async (_: unknown, __: unknown, page: Parameters<typeof list>[0]) => list(page),
       },
       pages: new PageReads(),
+      state: { isServing: true },
     } as never)
     const reader = { appId: 'a', userId: 1, deviceSn: null, adminOf: null }
     const page = await service.read(reader as never, 2, { startId: 0, limit: 20 })
