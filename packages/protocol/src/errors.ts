@@ -710,6 +710,7 @@ export const errorCatalogue = {
     'job does not exist',
     'No job has this ID. Jobs are kept for 30 days after their end.',
   ),
+  backup_refused: entry(40019, 409, 'backup is refused', 'The message says why, and what to do.'),
   restore_unfinished: entry(
     40012,
     409,

@@ -1,6 +1,7 @@
 import type { Operation } from '../operation.js'
 import * as alerts from './alerts.js'
 import * as apps from './apps.js'
+import * as backups from './backups.js'
 import * as contacts from './contacts.js'
 import * as devices from './devices.js'
 import * as erasure from './erasure.js'
@@ -23,6 +24,7 @@ import * as webhooks from './webhooks/index.js'
 
 export * from './alerts.js'
 export * from './apps.js'
+export * from './backups.js'
 export * from './contacts.js'
 export * from './devices.js'
 export * from './erasure.js'
@@ -58,6 +60,7 @@ function byTagAndPath(a: Operation, b: Operation): number {
 export const operations: readonly Operation[] = [
   alerts,
   apps,
+  backups,
   contacts,
   devices,
   erasure,

@@ -86,7 +86,9 @@ export async function createBackup(
   ending.addEventListener('abort', () => void thread[Symbol.asyncDispose]())
   let incoming: IncomingBackup | null = null
   try {
-    incoming = await locked.begin(source.now())
+    // Before the copy: an erasure that ends later may not be in it.
+    const createdAt = source.now()
+    incoming = await locked.begin(createdAt)
     const run = {
       ...{ source, thread, target: target.folder, incoming, progress, ending },
       end: (error: Error) => ended.abort(error),
@@ -98,7 +100,7 @@ export async function createBackup(
     for (const name of facts === null ? [filesName] : [databaseName, filesName])
       parts.push({ name, ...(await thread.run('hash', incoming.path(name))) })
     ending.throwIfAborted()
-    const manifest = manifestOf(source, { facts, files, parts })
+    const manifest = manifestOf(source, { createdAt, facts, files, parts })
     await incoming.complete(manifest)
     return { name: incoming.name, manifest }
   } catch (error) {
@@ -221,10 +223,12 @@ async function findBlobs(
 function manifestOf(
   source: BackupSource,
   {
+    createdAt,
     facts,
     files,
     parts,
   }: {
+    readonly createdAt: number
     readonly facts: CopyFacts | null
     readonly files: Manifest['files']
     readonly parts: readonly BackupPart[]
@@ -234,7 +238,7 @@ function manifestOf(
   const messageId = facts?.newestMessageId ?? 0
   return {
     format: 1,
-    created_at: new Date(source.now()).toISOString(),
+    created_at: new Date(createdAt).toISOString(),
     version: source.version,
     schema: { number: schemaNumber([migration]), name: migration },
     engine: facts === null ? 'postgres' : 'sqlite',

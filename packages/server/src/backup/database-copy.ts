@@ -1,6 +1,15 @@
 /** Copies the file of an embedded database and its log while the service writes to the log. */
 import { spawnSync } from 'node:child_process'
-import { closeSync, fstatSync, fsyncSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  fdatasyncSync,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
 import { DatabaseSync } from '@photostructure/sqlite'
 
 /** The files of an open database whose checkpoints are paused. */
@@ -19,6 +28,11 @@ const saltsOfFrameAt = 8
 const saltsBytes = 8
 const framesPerChunk = 256
 const chunkBytes = 1024 * 1024
+/**
+ * A copy is brought to the disk in steps of this size: a commit of the service may have to wait for
+ * all that the disk has yet to write (data=ordered of ext4).
+ */
+const stepBytes = 16 * chunkBytes
 
 /**
  * Copies the database file, then its log up to the last commit. The first is as it was when the
@@ -65,6 +79,7 @@ function copyPages(from: number, to: string, copied: (bytes: number) => void): v
       if (length === 0) throw new Error('the file of the database became shorter')
       writeAll(file, chunk.subarray(0, length))
       at += length
+      if (at % stepBytes === 0) fdatasyncSync(file)
       copied(at)
     }
   })

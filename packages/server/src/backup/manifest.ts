@@ -18,7 +18,7 @@ export type ManifestDigest = Readonly<
 /** Contents of manifest.json. */
 export interface Manifest {
   readonly format: 1
-  /** RFC 3339, UTC. */
+  /** The time before the database was copied, RFC 3339, UTC. */
   readonly created_at: string
   /** The version of Hermod that made the backup. */
   readonly version: string

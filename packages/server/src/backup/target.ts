@@ -214,9 +214,9 @@ function timeOf(name: string): number {
   return Date.parse(`${day}T${hour}:${minute}:${second}Z`)
 }
 
-/** The file of a disk, or of a start that was killed. */
+/** A file of a disk, of a start that was killed, or of an erasure while the disk was not mounted. */
 function isOfEmptyFolder(name: string): boolean {
-  return name === 'lost+found' || name === `${markName}.new`
+  return ['lost+found', `${markName}.new`, 'erasures.ndjson'].includes(name)
 }
 
 async function makeTarget(folder: string, installation: string): Promise<void> {

@@ -23,6 +23,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommands>>> = {
   serve: async () => (await import('./serve.js')).addServeCommand,
   alert: async () => (await import('./alert.js')).addAlertCommands,
   app: async () => (await import('./app.js')).addAppCommands,
+  backup: async () => (await import('./backup.js')).addBackupCommands,
   token: async () => (await import('./token.js')).addTokenCommands,
   certificate: async () => (await import('./certificate.js')).addCertificateCommands,
   file: async () => (await import('./file.js')).addFileCommands,

@@ -35,6 +35,7 @@ describe('loadConfig', () => {
       dataDir: resolve('data'),
       storage: { kind: 'sqlite', dataDir: resolve('data') },
       migrate: 'auto',
+      backup: { folder: null, everyMs: 21_600_000, daily: 7, weekly: 4, logBytes: null },
       http: {
         host: '127.0.0.1',
         port: 8080,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { dayMs } from '../lib/clock.js'
+import { dayMs, hourMs } from '../lib/clock.js'
 import type { BucketRate } from '../lib/limits/token-bucket.js'
 import { redactUrl } from '../lib/secrets/redact.js'
 import { type GivenSettings, type ReadFile, readSettings, type Source } from './env.js'
@@ -134,6 +134,16 @@ export interface ServerConfig {
   /** The retention of deliveries and of tasks. */
   readonly push: { readonly traceMs: number; readonly taskMs: number }
   readonly files: FileConfig
+  readonly backup: {
+    /** Absolute path; null: no backups by schedule. */
+    readonly folder: string | null
+    readonly everyMs: number
+    /** Days and weeks of which the newest backup is kept. */
+    readonly daily: number
+    readonly weekly: number
+    /** The most bytes by which the log may grow during a copy; null: a quarter of the free disk. */
+    readonly logBytes: number | null
+  }
   /** The settings that all nodes must have alike, by name, as people read them; without secrets. */
   readonly sameOnNodes: Readonly<Record<string, string>>
   readonly bootstrap: {
@@ -340,6 +350,13 @@ function serverConfig(values: OptionValues, path: string | undefined): ServerCon
       taskMs: values.pushTaskDays * dayMs,
     },
     files: fileConfig(values, dataDir, path),
+    backup: {
+      folder: values.backupDir === null ? null : resolve(values.backupDir),
+      everyMs: values.backupHours * hourMs,
+      daily: values.backupDaily,
+      weekly: values.backupWeekly,
+      logBytes: values.backupLogMb === null ? null : values.backupLogMb * 2 ** 20,
+    },
     sameOnNodes: sameOnNodes(values),
     bootstrap: {
       appId: values.bootstrapAppId,

@@ -643,6 +643,52 @@ export const options = {
     example: '/usr/bin/ffmpeg',
     pattern: /./,
   }),
+  backupDir: textOption<string | null>({
+    name: 'HERMOD_BACKUP_DIR',
+    type: 'path',
+    default: null,
+    text: 'The folder of backups, on another disk than the data folder; the service makes one of the embedded database and its files at each interval. Unset: there are no backups by schedule.',
+    accepts: 'the path of a folder',
+    example: '/mnt/hermod-backups',
+    pattern: /./,
+  }),
+  backupHours: integerOption({
+    name: 'HERMOD_BACKUP_HOURS',
+    unit: 'hours',
+    min: 1,
+    max: 168,
+    default: 6,
+    text: 'The interval of backups.',
+  }),
+  backupDaily: integerOption({
+    name: 'HERMOD_BACKUP_DAILY',
+    unit: 'days',
+    min: 0,
+    max: 3650,
+    default: 7,
+    text: 'The days of which the newest backup is kept; those of the last 24 hours are all kept.',
+  }),
+  backupWeekly: integerOption({
+    name: 'HERMOD_BACKUP_WEEKLY',
+    unit: 'weeks',
+    min: 0,
+    max: 520,
+    default: 4,
+    text: 'The weeks of which the newest backup is kept.',
+  }),
+  backupLogMb: customOption<number | null>({
+    name: 'HERMOD_BACKUP_LOG_MB',
+    unit: 'MiB',
+    type: 'integer',
+    default: null,
+    text: 'How much the write-ahead log of the database may grow while a backup copies the database; beyond it the backup fails, and sends go on. Unset: a quarter of the free disk.',
+    accepts: 'an integer from 1 to 10000000',
+    example: '4096',
+    decode(input) {
+      const value = /^\d{1,8}$/.test(input) ? Number(input) : 0
+      return value >= 1 && value <= 10_000_000 ? value : undefined
+    },
+  }),
   addressRate: integerOption({
     name: 'HERMOD_ADDRESS_RATE',
     sameOnNodes: true,

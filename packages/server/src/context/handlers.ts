@@ -1,6 +1,7 @@
 import { alertHandlers } from '../api/alerts/operator.js'
 import { appFlagHandlers } from '../api/apps/flags.js'
 import { appHandlers } from '../api/apps/operator.js'
+import { backupHandlers } from '../api/backup/operator.js'
 import { contactHandlers } from '../api/contacts/contacts.js'
 import { contactRequestHandlers } from '../api/contacts/requests.js'
 import { deviceHandlers } from '../api/devices/devices.js'
@@ -106,6 +107,7 @@ export function createHandlers(services: Services): readonly Handler[] {
     syncHandlers({ ...services.messaging, messageAnswers }),
     alertHandlers(services.alerts),
     appHandlers(services.apps),
+    backupHandlers(services.backup),
     integrityHandlers({ ...services.integrity, ...services.serviceState, ...services.alerts }),
     longJobHandlers(services.longJobs),
     nodeHandlers(services.nodes),

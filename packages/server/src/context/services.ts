@@ -13,6 +13,7 @@ import type { PushGateways } from './adapters/push-gateways.js'
 import type { Domain } from './domain.js'
 import { createAlerts } from './domains/alerts.js'
 import { createApps } from './domains/apps.js'
+import { createBackup } from './domains/backup.js'
 import { createContacts } from './domains/contacts.js'
 import { createDeviceService, createDevices } from './domains/devices.js'
 import { createErasure } from './domains/erasure.js'
@@ -198,20 +199,28 @@ export function createDomains(
     },
   })
   const sessions = createSessions(infrastructure, { config, devices: deviceService, tokens })
+  const backup = createBackup(infrastructure, {
+    ...{ config, blobs, secretKeys },
+    fileHolds: files.services.fileHolds,
+    longJobs: longJobs.services.longJobs,
+    hasKeyFile: keyFile !== null,
+  })
   const integrity = createIntegrity(infrastructure, {
     secrets: secret.services.secretService,
     expiry: certificateExpiry,
     files: files.services.fileCheck,
+    backups: backup.services.backups,
   })
   const alerts = createAlerts(infrastructure, {
     ...{ config, secrets, outbound, disk },
-    backup: async () => null,
+    backup: async () => backup.services.backups.state,
     certificates: () => certificateExpiry.list(),
     disabledEndpoints: () => webhooks.services.webhooks.listFailed(),
   })
   const domains = {
     alerts,
     apps: createdApps,
+    backup,
     contacts,
     devices,
     erasure,

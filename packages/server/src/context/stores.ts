@@ -6,6 +6,7 @@ import { ContactStore } from '../domain/contacts/contact-store.js'
 import { DeviceStore } from '../domain/devices/device-store.js'
 import { PushBindingStore } from '../domain/devices/push-binding-store.js'
 import { HoldStore } from '../domain/erasure/holds/hold-store.js'
+import { FileStore } from '../domain/files/file-store.js'
 import { FileWithdrawalStore } from '../domain/files/file-withdrawal-store.js'
 import { InvitationStore } from '../domain/groups/admission/invitation-store.js'
 import { JoinRequestStore } from '../domain/groups/admission/join-request-store.js'
@@ -61,6 +62,7 @@ export function createStores({
     conversations: new ConversationStore(database),
     devices: new DeviceStore(),
     erasureHolds: new HoldStore(),
+    files: new FileStore(database),
     fileWithdrawals: new FileWithdrawalStore(database),
     groupBlocks: new BlockStore(database),
     groupInvitations: new InvitationStore(database),

@@ -170,6 +170,24 @@ export class StorageMetrics {
     )
   }
 
+  /** @param read returns the backups of the schedule; null: there are none */
+  watchBackups(
+    read: () => { readonly newestAt: number | null; readonly verifiedAt: number | null } | null,
+  ): void {
+    this.registry.readGauges(read, [
+      [
+        'hermod_backup_last_success_seconds',
+        'Unix time of the newest complete backup in HERMOD_BACKUP_DIR; 0 = none.',
+        (state) => (state?.newestAt ?? 0) / 1_000,
+      ],
+      [
+        'hermod_backup_last_verified_seconds',
+        'Unix time at which a backup in HERMOD_BACKUP_DIR was verified last; 0 = never.',
+        (state) => (state?.verifiedAt ?? 0) / 1_000,
+      ],
+    ])
+  }
+
   /** @param lead returns the seconds by which the clock of IDs is ahead of the machine's */
   watchIds(lead: () => number): void {
     this.registry.readGauges(lead, [

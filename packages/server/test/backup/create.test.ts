@@ -1,5 +1,5 @@
 /** The making of one backup, with what may end it. */
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { TempFolder } from '@hermod/testkit'
 import { sql } from 'kysely'
@@ -90,6 +90,39 @@ describe('a backup', () => {
     )
     const { manifest } = await createBackup(source(), target, run())
     expect(manifest.files).toEqual({ store: 'folder', count: 0, bytes: 0, missing: 1 })
+  })
+
+  it('looks for files in S3, and copies none', async () => {
+    const [first, second] = ['app-one/aa/aab.u', 'app-two/bb/bbc.u']
+    const stored = [first, `${first}.small`, 'app-two/aa/aab.u', second]
+    const blobs: BackupSource['blobs'] = {
+      ...{ kind: 's3', location: 'a bucket' },
+      async list(prefix, after, limit) {
+        const keys = stored.filter((key) => key.startsWith(prefix) && key > (after ?? ''))
+        const page = keys.slice(0, Math.min(limit, 1))
+        return {
+          blobs: page.map((key) => ({ key, size: 5, modifiedAt: 0 })),
+          next: keys.length > 1 ? (page[0] ?? null) : null,
+        }
+      },
+    }
+    const named = [first, 'app-one/aa/aac.u', second]
+    for (const [appId, fileId] of [
+      ['one', 'aab'],
+      ['one', 'aac'],
+      ['two', 'bbc'],
+    ])
+      await database.transaction((tx) =>
+        sql`insert into files (app_id, file_id, upload_id, owner_id, purpose, file_type, to_type, to_id, name, content_type, size, created_at, removal_id)
+          values (${appId}, ${fileId}, 'u', 1, 0, 0, 0, 0, '', '', 5, 0, '')`.execute(tx),
+      )
+    const { name, manifest } = await createBackup(source({ blobs }), target, run())
+    expect(manifest.files).toEqual({ store: 's3', count: 2, bytes: 10, missing: 1 })
+    const lines = readFileSync(join(target.folder, name, 'files.ndjson'), 'utf8').trimEnd()
+    expect(lines.split('\n').map((line) => JSON.parse(line))).toEqual([
+      { key: named[0], size: 5 },
+      { key: named[2], size: 5 },
+    ])
   })
 
   it('ends when the log grows too much, and leaves nothing behind', async () => {

@@ -32,6 +32,8 @@ export const upkeepChecks: Readonly<Record<string, string>> = {
   node_settings: 'give all nodes the same settings',
   lost_history: 'inform the users of what is lost, and run hermod check --acknowledge',
   file_store: 'make the store of the files available to this node',
+  backup_failed: 'remove the reason, and run hermod backup create',
+  backup_late: 'run hermod backup create, and look for the reason in the log',
   push_certificate_expiry: 'set new push certificates',
   webhook_disabled: 'enable the webhooks, or delete them',
 }

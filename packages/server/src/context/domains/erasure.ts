@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { AppError, systemUserId } from '@hermod/protocol'
+import { KnownTargets } from '../../backup/known-targets.js'
 import type { BlobStore } from '../../blobs/blob-store.js'
 import type { ServerConfig } from '../../config/config.js'
 import type { AppService } from '../../domain/apps/app-service.js'
@@ -84,7 +85,7 @@ export function createErasure(
     steps: erasureSteps(infrastructure, services),
     jobs: longJobs,
     dataDir: config.dataDir,
-    backupFolders: async () => [],
+    backupFolders: () => new KnownTargets(config.dataDir).list(),
   })
   const dataExports = new DataExportService({
     ...{ database, blobs, clock },

@@ -6,7 +6,6 @@ import { FileCheck } from '../../domain/files/file-check.js'
 import { FileHoldStore } from '../../domain/files/file-hold-store.js'
 import { FileQuota } from '../../domain/files/file-quota.js'
 import { FileReferenceStore } from '../../domain/files/file-reference-store.js'
-import { FileStore } from '../../domain/files/file-store.js'
 import { FileUsageStore } from '../../domain/files/file-usage-store.js'
 import { FileRecipients } from '../../domain/files/file-recipients.js'
 import { FileAccess } from '../../domain/files/links/file-access.js'
@@ -66,8 +65,7 @@ export function createFiles(
   { database, stores, jobs, clock, metrics }: Infrastructure,
   { apps, blobs, fileCredentials, groups, media, recipientRules, secretKeys }: FilesOptions,
 ) {
-  const { fileWithdrawals: withdrawals, outbox, peerKinds, users } = stores
-  const files = new FileStore(database)
+  const { files, fileWithdrawals: withdrawals, outbox, peerKinds, users } = stores
   const fileReferences = new FileReferenceStore(database)
   const usage = new FileUsageStore()
   const { detectType, detectStoredType, isInlineType, typeOfName, images, voices } = media

@@ -1,3 +1,4 @@
+import type { BackupService } from '../../domain/backup/backup-service.js'
 import type { FileCheck } from '../../domain/files/file-check.js'
 import { IntegrityService } from '../../domain/integrity/integrity-service.js'
 import { IntegrityStore } from '../../domain/integrity/integrity-store.js'
@@ -14,10 +15,12 @@ export function createIntegrity(
     secrets,
     expiry,
     files,
+    backups,
   }: {
     readonly secrets: SecretService
     readonly expiry: CertificateExpiry
     readonly files: FileCheck
+    readonly backups: Pick<BackupService, 'faults'>
   },
 ) {
   const store = new IntegrityStore()
@@ -26,6 +29,7 @@ export function createIntegrity(
     ...{ database, store, secrets, expiry, files },
     acknowledgeLosses: () => database.statement((tx) => identity.acknowledgeLosses(tx)),
     nodeNotices: () => nodeNotices(database),
+    backupFaults: () => backups.faults(),
   })
   return { services: { integrity } } satisfies Domain
 }

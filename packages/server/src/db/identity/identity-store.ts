@@ -89,6 +89,15 @@ export class IdentityStore {
     return numUpdatedRows > 0n
   }
 
+  /** The channel of messages between nodes, which a copy of the database shares. */
+  async busChannel(db: Queryable): Promise<string> {
+    const { name } = await db
+      .selectFrom('database_identity')
+      .select('bus_channel as name')
+      .executeTakeFirstOrThrow()
+    return name
+  }
+
   /** Locks the row. @returns null for a folder that is not noted yet */
   async lockFilesFolder(tx: Tx): Promise<{ epoch: string; folder: FilesFolder | null }> {
     const row = tx

@@ -263,6 +263,23 @@ export class FileStore {
       .execute()
   }
 
+  /** Lists at most `limit` files of all apps in the order of apps and IDs, after a place. */
+  async listAll(
+    db: Queryable,
+    after: FileKey | null,
+    limit: number,
+  ): Promise<Pick<StoredFile, 'appId' | 'fileId' | 'uploadId' | 'size'>[]> {
+    const { appId, fileId } = after ?? { appId: '', fileId: '' }
+    return db
+      .selectFrom('files')
+      .select(camelCase(['app_id', 'file_id', 'upload_id', 'size']))
+      .where(sql<boolean>`(app_id, file_id) > (${appId}, ${fileId})`)
+      .orderBy('app_id')
+      .orderBy('file_id')
+      .limit(sql.lit(limit))
+      .execute()
+  }
+
   async deleteMany(tx: Tx, keys: readonly FileKey[]): Promise<void> {
     const rows = keys.map(({ appId, fileId }) => [appId, fileId])
     await this.#database.bulk(tx, deleteFiles, rows)

@@ -38,12 +38,14 @@ export class IntegrityService {
       readonly files: Pick<FileCheck, 'checkReferences' | 'checkStore'>
       /** Sentences about nodes that do not fit together. */
       readonly nodeNotices: () => Promise<readonly Omit<IntegrityFault, 'appId'>[]>
+      /** Failed and late backups. */
+      readonly backupFaults: () => Promise<readonly Omit<IntegrityFault, 'appId'>[]>
     },
   ) {}
 
   /** @param acknowledgesLosses first acknowledges the lost histories that earlier checks have reported */
   async check({ acknowledgesLosses = false } = {}): Promise<IntegrityReport> {
-    const { database, store, acknowledgeLosses, secrets, expiry, files, nodeNotices } = this.options
+    const { database, store, acknowledgeLosses, secrets, expiry, files } = this.options
     if (acknowledgesLosses) await acknowledgeLosses()
     let checked = 0
     let isTruncated = false
@@ -71,7 +73,7 @@ export class IntegrityService {
       add(await files.checkReferences(db, maxFaultsPerCheck + 1))
     })
     add(await files.checkStore(maxFaultsPerCheck + 1))
-    const notices = await nodeNotices()
+    const notices = [...(await this.options.nodeNotices()), ...(await this.options.backupFaults())]
     add({ checked: notices.length, faults: notices.map((notice) => ({ appId: '', ...notice })) })
     return { checked, faults, isTruncated }
   }

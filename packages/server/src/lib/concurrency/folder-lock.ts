@@ -25,6 +25,7 @@ const entries = [
   'hermod.lock',
   'hermod.reserve',
   'node.id',
+  'backup-targets.json',
   'secret.key',
   'secret.key.new',
   'files',

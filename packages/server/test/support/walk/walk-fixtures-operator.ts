@@ -113,6 +113,9 @@ export const operatorFixtures: readonly Fixture[] = [
   }),
   fixture(api.listHolds),
   fixture(api.checkIntegrity),
+  ...[api.createBackup, api.listBackups, api.pruneBackups].map((operation) =>
+    fixture(operation, {}, { error: 'backup_refused' }),
+  ),
   fixture(api.listJobs),
   ...[api.getJob, api.cancelJob].map((operation) =>
     fixture(operation, { job_id: 1 }, { error: 'job_not_found' }),

@@ -1,0 +1,38 @@
+import { createBackup, listBackups, pruneBackups } from '@hermod/protocol'
+import type { BackupService } from '../../domain/backup/backup-service.js'
+import { data, type Handler, handle } from '../../pipeline/call.js'
+
+type Found = Awaited<ReturnType<BackupService['list']>>['backups'][number]
+
+export function backupHandlers({ backups }: { readonly backups: BackupService }): Handler[] {
+  return [
+    handle(createBackup, async ({ folder, files_only: filesOnly = false }) =>
+      data({ job_id: await backups.start(folder || undefined, filesOnly) }),
+    ),
+    handle(listBackups, async ({ folder }) => {
+      const found = await backups.list(folder || undefined)
+      return data({ folder: found.folder, backups: found.backups.map(toBackup) })
+    }),
+    handle(pruneBackups, async ({ folder }) =>
+      data({ job_id: await backups.startPruning(folder || undefined) }),
+    ),
+  ]
+}
+
+function toBackup({ name, createdAt, verifiedAt, manifest }: Found) {
+  const database = manifest?.parts.find((part) => part.name === 'hermod.db')
+  return {
+    name,
+    created_at: createdAt,
+    verified_at: verifiedAt ?? 0,
+    engine: manifest?.engine ?? '',
+    version: manifest?.version ?? '',
+    schema: manifest?.schema.number ?? 0,
+    database_bytes: database?.size ?? 0,
+    files: manifest?.files.count ?? 0,
+    file_bytes: manifest?.files.bytes ?? 0,
+    missing_files: manifest?.files.missing ?? 0,
+    key_inside: manifest?.key_inside ?? false,
+    damaged: manifest === null,
+  }
+}

@@ -1,0 +1,91 @@
+import { filesPerPage, namedPage } from '../../backup/database-facts.js'
+import { KnownTargets } from '../../backup/known-targets.js'
+import { installationOf } from '../../backup/target.js'
+import type { BlobStore } from '../../blobs/blob-store.js'
+import type { ServerConfig } from '../../config/config.js'
+import { IdentityStore } from '../../db/identity/identity-store.js'
+import { appliedMigrations } from '../../db/migrations/schema-state.js'
+import { BackupService, backupCreation, backupPruning } from '../../domain/backup/backup-service.js'
+import type { FileHolds } from '../../domain/files/removal/file-holds.js'
+import { type LongJobs, longJobHandler } from '../../domain/long-jobs/long-job-model.js'
+import { minuteMs } from '../../lib/clock.js'
+import { keyId, type SecretKeys } from '../../lib/secrets/secret-keys.js'
+import { version } from '../../lib/version.js'
+import type { Domain } from '../domain.js'
+import type { Infrastructure } from '../infrastructure.js'
+
+interface CreateBackupOptions {
+  readonly config: ServerConfig
+  readonly blobs: BlobStore
+  readonly fileHolds: FileHolds
+  readonly longJobs: LongJobs
+  readonly secretKeys: SecretKeys
+  /** The secret key is in the data folder. */
+  readonly hasKeyFile: boolean
+}
+
+export function createBackup(
+  { database, stores, epoch, state, clock, metrics, log }: Infrastructure,
+  { config, blobs, fileHolds, longJobs, secretKeys, hasKeyFile }: CreateBackupOptions,
+) {
+  const { dataDir, backup, files } = config
+  const { daily, weekly, logBytes } = backup
+  const { dialect } = database
+  const identity = new IdentityStore()
+  const { pauseCheckpoints } = dialect
+  const dataFolders = [dataDir, ...(files.store.kind === 'folder' ? [files.store.folder] : [])]
+  const backups = new BackupService({
+    folder: backup.folder,
+    everyMs: backup.everyMs,
+    retention: { daily, weekly },
+    isEmbedded: pauseCheckpoints !== undefined,
+    filesKind: blobs.kind,
+    keySource: hasKeyFile ? 'file' : 'settings',
+    known: new KnownTargets(dataDir),
+    owner: async () => {
+      const busChannel = await database.read((db) => identity.busChannel(db))
+      return { installation: installationOf(busChannel), dataFolders }
+    },
+    source: async (filesOnly) => ({
+      database:
+        filesOnly || !pauseCheckpoints ? null : { pauseCheckpoints, folder: dataDir, logBytes },
+      listFiles: async (after) =>
+        namedPage(await database.read((db) => stores.files.listAll(db, after, filesPerPage))),
+      blobs,
+      holdFiles: () => fileHolds.take(),
+      epoch: epoch.current,
+      migration: (await appliedMigrations(dialect, database.writer)).at(-1) ?? '',
+      version,
+      keyFingerprint: keyId(secretKeys.current),
+      now: () => clock.now(),
+    }),
+    longJobs,
+    clock,
+    observer: {
+      made: (report) => log.info({ ...report }, 'backup made'),
+      pruned: (folder, { removed, removedFiles }) => {
+        if (removed.length + removedFiles > 0)
+          log.info({ folder, removed, removedFiles }, 'old backups removed')
+      },
+      failed: (folder, error) =>
+        log.error({ folder, reason: (error as Error).message }, 'backup failed'),
+    },
+  })
+  metrics.storage.watchBackups(() => backups.state)
+  return {
+    services: { backups },
+    longJobHandlers: [
+      longJobHandler(backupCreation, (order, run) => backups.create(order, run)),
+      longJobHandler(backupPruning, (order, run) => backups.prune(order, run)),
+    ],
+    maintenanceTasks: [
+      {
+        name: 'backups',
+        intervalMs: minuteMs,
+        run: async () => {
+          if (!state.isRestored) await backups.runSchedule()
+        },
+      },
+    ],
+  } satisfies Domain
+}

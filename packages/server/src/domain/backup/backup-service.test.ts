@@ -1,0 +1,68 @@
+import { AppError } from '@hermod/protocol'
+import { describe, expect, it, vi } from 'vitest'
+import { dayMs, hourMs } from '../../lib/clock.js'
+import { BackupService } from './backup-service.js'
+
+const now = Date.UTC(2026, 10, 29, 16)
+const everyMs = 6 * hourMs
+
+function aService({ folder = '/nonexistent/backups' as string | null, isEmbedded = true } = {}) {
+  const clock = { time: now, now: () => clock.time }
+  const start = vi.fn(async () => 1)
+  const failed = vi.fn()
+  const service = new BackupService({
+    ...{ folder, everyMs, retention: { daily: 7, weekly: 4 }, isEmbedded },
+    ...{ filesKind: 'folder', keySource: 'file', longJobs: { start }, clock },
+    known: { list: async () => [], add: async () => {} },
+    owner: async () => ({ installation: 'x', dataFolders: ['/nonexistent/data'] }),
+    source: async () => {
+      throw new Error('the database is gone')
+    },
+    observer: { made: () => {}, pruned: () => {}, failed },
+  })
+  return { service, clock, start, failed }
+}
+const run = { signal: new AbortController().signal, progress: () => {} }
+const order = { folder: '/nonexistent/backups', filesOnly: false, prunes: true }
+
+describe('the schedule of backups', () => {
+  it('starts a job when no backup is young enough, and none without a folder or on PostgreSQL', async () => {
+    const { service, start } = aService()
+    await service.runSchedule()
+    expect(start).toHaveBeenCalledWith(expect.objectContaining({ name: 'backup_create' }), order)
+    for (const other of [aService({ folder: null }), aService({ isEmbedded: false })]) {
+      await other.service.runSchedule()
+      expect(other.start).not.toHaveBeenCalled()
+    }
+  })
+
+  it('goes on while a job of it is unfinished', async () => {
+    const { service, start } = aService()
+    start.mockRejectedValueOnce(new AppError('too_many_jobs'))
+    await service.runSchedule()
+    start.mockRejectedValueOnce(new AppError('storage_failed'))
+    await expect(service.runSchedule()).rejects.toThrow()
+  })
+
+  it('a failure: is a fault and a state, and pauses the schedule for a quarter of an hour', async () => {
+    const { service, clock, start, failed } = aService()
+    await expect(service.create(order, run)).rejects.toThrow()
+    expect(failed).toHaveBeenCalledTimes(1)
+    expect(await service.faults()).toMatchObject([{ check: 'backup_failed' }])
+    expect(service.state?.failure).toMatchObject({ at: now })
+    await service.runSchedule()
+    expect(start).not.toHaveBeenCalled()
+    clock.time += 15 * 60_000
+    await service.runSchedule()
+    expect(start).toHaveBeenCalledTimes(1)
+  })
+
+  it('a missing backup is a fault once two intervals have passed', async () => {
+    const { service, clock } = aService()
+    clock.time += 2 * everyMs
+    expect(await service.faults()).toEqual([])
+    clock.time += dayMs
+    expect(await service.faults()).toMatchObject([{ check: 'backup_late' }])
+    expect(await aService({ folder: null }).service.faults()).toEqual([])
+  })
+})

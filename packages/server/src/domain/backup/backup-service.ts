@@ -1,0 +1,272 @@
+import { resolve } from 'node:path'
+import { AppError, type Int64 } from '@hermod/protocol'
+import { BackupError } from '../../backup/backup-error.js'
+import { type BackupRun, type BackupSource, createBackup } from '../../backup/create.js'
+import type { KnownTargets } from '../../backup/known-targets.js'
+import type { Manifest } from '../../backup/manifest.js'
+import { type PruneResult, pruneBackups } from '../../backup/prune.js'
+import type { Retention } from '../../backup/retention.js'
+import { BackupTarget, type FoundBackup, type TargetOwner } from '../../backup/target.js'
+import { type Clock, minuteMs } from '../../lib/clock.js'
+import type { BackupState } from '../alerts/alert-conditions.js'
+import { type LongJobs, longJobKind } from '../long-jobs/long-job-model.js'
+
+/** A backup to make. */
+export interface BackupOrder {
+  /** Absolute path of the target. */
+  readonly folder: string
+  /** Only the files. */
+  readonly filesOnly: boolean
+  /** Backups that are no longer retained are removed after it. */
+  readonly prunes: boolean
+}
+
+/** The outcome of a backup, for operators. */
+export interface BackupReport {
+  readonly name: string
+  readonly folder: string
+  readonly database_bytes: number
+  readonly files: number
+  readonly file_bytes: number
+  readonly missing_files: number
+  readonly key_inside: boolean
+  /** Where the secret key is that the backup needs. */
+  readonly key_source: 'file' | 'settings'
+}
+
+/** Makes a backup; the result is for operators. */
+export const backupCreation = longJobKind<BackupOrder, BackupReport>('backup_create')
+/** Removes backups and files that are no longer retained. */
+export const backupPruning = longJobKind<
+  Pick<BackupOrder, 'folder'>,
+  { readonly removed: readonly string[]; readonly removed_files: number }
+>('backup_prune')
+
+/** Gets a report of backups. */
+export interface BackupObserver {
+  made(report: BackupReport): void
+  pruned(folder: string, result: PruneResult): void
+  failed(folder: string, error: unknown): void
+}
+
+interface BackupServiceOptions {
+  /** The folder of the settings; null: none. */
+  readonly folder: string | null
+  readonly everyMs: number
+  readonly retention: Retention
+  /** The database is the embedded one. */
+  readonly isEmbedded: boolean
+  readonly filesKind: 'folder' | 's3' | 'none'
+  readonly keySource: 'file' | 'settings'
+  readonly known: Pick<KnownTargets, 'list' | 'add'>
+  readonly owner: () => Promise<TargetOwner>
+  readonly source: (filesOnly: boolean) => Promise<BackupSource>
+  readonly longJobs: Pick<LongJobs, 'start'>
+  readonly clock: Clock
+  readonly observer: BackupObserver
+}
+
+/** The time after a failure in which the schedule starts no backup. */
+const retryMs = 15 * minuteMs
+/** A schedule may miss one backup. */
+const lateIntervals = 2
+
+/** Makes, lists and removes backups. */
+export class BackupService {
+  readonly #since: number
+  #newestAt: number | null = null
+  #verifiedAt: number | null = null
+  #failure: BackupState['failure'] = null
+  /** The folder could not be read. */
+  #unread: BackupState['failure'] = null
+
+  constructor(private readonly options: BackupServiceOptions) {
+    this.#since = options.clock.now()
+  }
+
+  /** Starts the job that makes a backup. @throws AppError backup_refused, too_many_jobs */
+  async start(given: string | undefined, filesOnly: boolean): Promise<Int64> {
+    const { isEmbedded, filesKind, longJobs } = this.options
+    if (!filesOnly && !isEmbedded)
+      throw refused(
+        'backups of PostgreSQL are made with its own tools, such as pgBackRest or the snapshots of its provider; hermod backup files copies the files; see the guide docs/guides/backup.md',
+      )
+    if (filesOnly && filesKind !== 'folder')
+      throw refused(
+        filesKind === 's3'
+          ? 'the files are in an S3-compatible store; copy its bucket with the tools of the store'
+          : 'this node does not have the folder of the files; run the command on the node that has it',
+      )
+    const { folder } = await refusing(() => this.#openKnown(this.#folder(given)))
+    return longJobs.start(backupCreation, {
+      ...{ folder, filesOnly },
+      prunes: given === undefined,
+    })
+  }
+
+  /** Starts the job that removes backups. @throws AppError backup_refused, too_many_jobs */
+  async startPruning(given: string | undefined): Promise<Int64> {
+    const { folder } = await refusing(async () =>
+      BackupTarget.open(this.#folder(given), await this.options.owner()),
+    )
+    return this.options.longJobs.start(backupPruning, { folder })
+  }
+
+  /** Lists the complete backups, the newest first. @throws AppError backup_refused */
+  async list(
+    given: string | undefined,
+  ): Promise<{ readonly folder: string; readonly backups: FoundBackup[] }> {
+    return refusing(async () => {
+      const target = await BackupTarget.open(this.#folder(given), await this.options.owner())
+      return { folder: target.folder, backups: await target.list() }
+    })
+  }
+
+  /** Makes a backup: the work of its job. @throws BackupError */
+  async create({ folder, filesOnly, prunes }: BackupOrder, run: BackupRun): Promise<BackupReport> {
+    const { source, observer } = this.options
+    try {
+      const target = await this.#openKnown(folder)
+      const { name, manifest } = await createBackup(await source(filesOnly), target, run)
+      const report = this.#report(folder, name, manifest)
+      observer.made(report)
+      if (prunes) await this.prune({ folder }, run)
+      if (folder === this.options.folder) this.#failure = null
+      await this.refresh()
+      return report
+    } catch (error) {
+      if (!run.signal.aborted) this.#failed(folder, error)
+      throw error
+    }
+  }
+
+  /** Removes what is no longer retained: the work of its job. @throws BackupError */
+  async prune({ folder }: { readonly folder: string }, { signal }: Pick<BackupRun, 'signal'>) {
+    const { retention, clock, observer, owner } = this.options
+    const target = await BackupTarget.open(folder, await owner())
+    const result = await pruneBackups(target, retention, { now: clock.now(), signal })
+    observer.pruned(folder, result)
+    return { removed: result.removed, removed_files: result.removedFiles }
+  }
+
+  /** Starts a backup when one is due; called once a minute. */
+  async runSchedule(): Promise<void> {
+    const { folder, everyMs, isEmbedded, longJobs, clock } = this.options
+    if (folder === null || !isEmbedded) return
+    await this.refresh()
+    const now = clock.now()
+    const isDue = this.#newestAt === null || this.#newestAt + everyMs <= now
+    const isPaused = this.#failure !== null && this.#failure.at + retryMs > now
+    if (!isDue || isPaused) return
+    try {
+      await longJobs.start(backupCreation, { folder, filesOnly: false, prunes: true })
+    } catch (error) {
+      // One runs already.
+      if (!(error instanceof AppError && error.errorName === 'too_many_jobs')) throw error
+    }
+  }
+
+  /** The state as of the last backup, or of the last minute; null: there is no folder of backups. */
+  get state(): BackupState | null {
+    const { folder, everyMs, isEmbedded } = this.options
+    if (folder === null) return null
+    return {
+      everyMs: isEmbedded ? everyMs : null,
+      since: this.#since,
+      newestAt: this.#newestAt,
+      verifiedAt: this.#verifiedAt,
+      failure: this.#failure ?? this.#unread,
+    }
+  }
+
+  /** Returns what is wrong with the backups of the schedule, for `hermod check`. */
+  async faults(): Promise<
+    readonly { readonly check: string; readonly subject: string; readonly detail: string }[]
+  > {
+    const { folder } = this.options
+    if (folder === null) return []
+    await this.refresh()
+    const { failure, newestAt, since, everyMs } = this.state ?? {}
+    const faults = []
+    if (failure)
+      faults.push({
+        ...{ check: 'backup_failed', subject: folder },
+        detail: `failed at ${timeText(failure.at)}: ${failure.reason}`,
+      })
+    const from = newestAt ?? since ?? 0
+    if (everyMs && this.options.clock.now() - from > lateIntervals * everyMs)
+      faults.push({
+        ...{ check: 'backup_late', subject: folder },
+        detail: `the newest backup is ${newestAt === null ? 'missing' : `of ${timeText(from)}`}`,
+      })
+    return faults
+  }
+
+  /** Reads the times of the newest and of the last verified backup of the schedule. */
+  async refresh(): Promise<void> {
+    const { folder, known, owner } = this.options
+    if (folder === null) return
+    try {
+      // Before the first backup there may be no folder.
+      if (!(await known.list()).includes(folder)) return
+      const backups = await (await BackupTarget.open(folder, await owner())).list()
+      const ofDatabase = backups.filter(({ manifest }) => manifest?.engine === 'sqlite')
+      this.#newestAt = ofDatabase[0]?.createdAt ?? null
+      this.#verifiedAt = Math.max(0, ...ofDatabase.map(({ verifiedAt }) => verifiedAt ?? 0)) || null
+      this.#unread = null
+    } catch (error) {
+      if (this.#unread !== null) return
+      this.#unread = { at: this.options.clock.now(), reason: (error as Error).message }
+      this.options.observer.failed(folder, error)
+    }
+  }
+
+  #failed(folder: string, error: unknown): void {
+    const { clock, observer } = this.options
+    if (folder === this.options.folder)
+      this.#failure = { at: clock.now(), reason: (error as Error).message }
+    observer.failed(folder, error)
+  }
+
+  #folder(given: string | undefined): string {
+    const folder = given ?? this.options.folder
+    if (folder === null)
+      throw new BackupError(
+        'there is no folder of backups; set HERMOD_BACKUP_DIR, or name a folder',
+      )
+    return resolve(folder)
+  }
+
+  async #openKnown(folder: string): Promise<BackupTarget> {
+    const { known, owner } = this.options
+    const isNew = !(await known.list()).includes(folder)
+    const target = await BackupTarget.openOrMake(folder, await owner(), isNew)
+    await known.add(target.folder)
+    return target
+  }
+
+  #report(folder: string, name: string, { parts, files, key_inside }: Manifest): BackupReport {
+    const database = parts.find((part) => part.name === 'hermod.db')
+    return {
+      ...{ name, folder, database_bytes: database?.size ?? 0 },
+      ...{ files: files.count, file_bytes: files.bytes, missing_files: files.missing },
+      ...{ key_inside, key_source: this.options.keySource },
+    }
+  }
+}
+
+function timeText(at: number): string {
+  return new Date(at).toISOString()
+}
+
+function refused(detail: string): AppError {
+  return new AppError('backup_refused', detail)
+}
+
+async function refusing<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw error instanceof BackupError ? refused(error.message) : error
+  }
+}

@@ -1,0 +1,88 @@
+/** Servers are killed while they make backups: a complete backup always opens. */
+import { readdirSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createBackup, listJobs } from '@hermod/protocol'
+import { isFullRun, TempFolder, testBackends, waitFor } from '@hermod/testkit'
+import { describe, expect, it } from 'vitest'
+import {
+  integrityOf,
+  makeBackup,
+  RestoredFolder,
+  storedMessages,
+} from '../support/backup/backups.js'
+import { fileTypes, png, sendFile, targets } from '../support/files/files.js'
+import { sendText, sessions } from '../support/messaging/messaging.js'
+import { Random } from '../support/random.js'
+import { WatchedServer } from '../support/watched-server.js'
+
+/** HERMOD_TEST_BACKUP_KILLS sets the number. */
+const kills = Number(process.env.HERMOD_TEST_BACKUP_KILLS ?? (isFullRun ? 10 : 1))
+const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_103)
+const embedded = testBackends('durable').filter(({ name }) => name === 'sqlite')
+
+describe.each(embedded)('kills during backups on $name', (backend) => {
+  it('every complete backup restores, and the next one takes over', {
+    timeout: 60_000 + kills * 20_000,
+  }, async () => {
+    const random = new Random(seed)
+    await using watched = await WatchedServer.start(backend)
+    using place = new TempFolder('backups')
+    const target = join(place.path, 'backups')
+    const [alice, bob] = await sessions(watched.server, 2)
+    const to = { to_id: bob.id, to_type: targets.user, file_type: fileTypes.picture }
+    for (let count = 0; count < 20; count++) {
+      await sendText(alice.api, bob.id, `${count} ${'x'.repeat(20_000)}`)
+      await sendFile(alice.api, to, png)
+    }
+    const startedAt = performance.now()
+    await makeBackup(target, watched.settings)
+    const usualMs = performance.now() - startedAt
+    for (let kill = 0; kill < kills; kill++) {
+      const { server } = watched
+      const operator = server.api.as(server.operatorToken)
+      const sender = server.api.as(alice.token)
+      const sending = (async () => {
+        for (let count = 0; ; count++) await sendText(sender, bob.id, `under load ${count}`)
+      })().catch(() => {})
+      await operator.succeed('POST', createBackup.path, { body: { folder: target } })
+      await sleep(random.integer(0, Math.ceil(usualMs)))
+      await watched.crash()
+      await sending
+      await watched.startAgain()
+      for (const name of complete(target)) expectSound(target, name)
+      await ended(watched)
+    }
+    const { folder } = await makeBackup(target, watched.settings)
+    expect(readdirSync(target).filter((name) => name.startsWith('.'))).toEqual([])
+    const keyFile = join(watched.server.dataDir, 'secret.key')
+    using restored = new RestoredFolder(target, basename(folder), keyFile)
+    expect((await restored.check()).report.faults).toEqual([])
+  })
+})
+
+/** Waits for the end of the jobs, which the next process begins again. */
+async function ended({ server }: WatchedServer): Promise<void> {
+  const operator = server.api.as(server.operatorToken)
+  const unfinished = async () => {
+    const { data } = await operator.succeed('GET', listJobs.path)
+    return (data.jobs as { ended_at: number }[]).filter(({ ended_at }) => ended_at === 0)
+  }
+  await waitFor(async () => (await unfinished()).length === 0, {
+    what: 'the end of the backup',
+    timeoutMs: 30_000,
+  })
+}
+
+function complete(target: string): string[] {
+  return readdirSync(target).filter((name) => /^\d{8}T/.test(name))
+}
+
+function expectSound(target: string, name: string): void {
+  const folder = join(target, name)
+  expect(readdirSync(folder)).toContain('COMPLETE')
+  const path = join(folder, 'hermod.db')
+  expect(integrityOf(path)).toEqual([{ integrity_check: 'ok' }])
+  for (const messages of storedMessages(path).values())
+    expect(messages.map(({ seq }) => seq)).toEqual(messages.map((_, index) => index + 1))
+}
