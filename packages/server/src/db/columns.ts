@@ -36,6 +36,20 @@ export function generated<Value>(column: Column<Value>): Column<Generated<Value>
   return column as Column<unknown> as Column<Generated<Value>>
 }
 
+/** A table, with the names of its primary key in their order. */
+export interface Table<Described extends Columns = Columns> {
+  readonly columns: Described
+  readonly key: readonly string[]
+}
+
+/** Describes a table with its primary key. */
+export function keyed<Described extends Columns>(
+  columns: Described,
+  ...key: readonly (keyof Described & string)[]
+): Table<Described> {
+  return { columns, key }
+}
+
 /** A table as the query builder sees it. */
 export type TableOf<Table extends Columns> = {
   [Name in keyof Table]: Table[Name] extends Column<infer Value> ? Value : never

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { epochMs, type IdReservation, type Reserve } from '../lib/ids/ids.js'
 import type { Database, Queryable, Tx } from './database.js'
 import { lockForUpdate } from './locking.js'
-import type { IdSlotsTable } from './schema.js'
+import type { Schema } from './schema.js'
 
 type SlotTx = Queryable & Pick<Tx, 'hasRowLocks'>
 
@@ -82,7 +82,7 @@ export async function findNewestIdTime(db: Queryable): Promise<number | null> {
 async function findSlot(
   tx: SlotTx,
   freeAt: number | null,
-): Promise<Pick<IdSlotsTable, 'slot' | 'reserved_until'> | null> {
+): Promise<Pick<Schema['id_slots'], 'slot' | 'reserved_until'> | null> {
   const slots = tx
     .selectFrom('id_slots')
     .select(['slot', 'reserved_until'])

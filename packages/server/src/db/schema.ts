@@ -3,93 +3,17 @@
  * milliseconds, IDs are 64-bit integers. The key of every table that grows with an app starts with
  * the app, and of messages with the conversation, so that PostgreSQL can partition them.
  */
-import type { Int64 } from '@hermod/protocol'
 import {
   bigint,
   generated,
   int64,
   integer,
+  keyed,
   nullable,
   smallint,
   type TableOf,
   text,
 } from './columns.js'
-import type { Generated } from './kysely.js'
-
-export interface Schema {
-  apps: TableOf<typeof appsTable>
-  admin_tokens: TableOf<typeof adminTokensTable>
-  operator_tokens: OperatorTokensTable
-  users: TableOf<typeof usersTable>
-  user_badges: TableOf<typeof userBadgesTable>
-  user_counts: TableOf<typeof userCountsTable>
-  user_settings: TableOf<typeof userSettingsTable>
-  user_tokens: TableOf<typeof userTokensTable>
-  user_identities: TableOf<typeof userIdentitiesTable>
-  identity_issuers: TableOf<typeof identityIssuersTable>
-  login_networks: LoginNetworksTable
-  push_aliases: TableOf<typeof pushAliasesTable>
-  devices: TableOf<typeof devicesTable>
-  push_tags: TableOf<typeof pushTagsTable>
-  push_bindings: TableOf<typeof pushBindingsTable>
-  silent_push_bindings: TableOf<typeof silentPushBindingsTable>
-  push_certificates: TableOf<typeof pushCertificatesTable>
-  push_tasks: TableOf<typeof pushTasksTable>
-  push_task_counts: TableOf<typeof pushTaskCountsTable>
-  push_deliveries: TableOf<typeof pushDeliveriesTable>
-  contacts: TableOf<typeof contactsTable>
-  contact_requests: TableOf<typeof contactRequestsTable>
-  pinned_conversations: PinnedConversationsTable
-  conversations: ConversationsTable
-  readers: ReadersTable
-  messages: MessagesTable
-  recalled_messages: RecalledMessagesTable
-  own_notifications: OwnNotificationsTable
-  message_changes: MessageChangesTable
-  message_reactions: TableOf<typeof messageReactionsTable>
-  pinned_messages: TableOf<typeof pinnedMessagesTable>
-  message_streams: TableOf<typeof messageStreamsTable>
-  stream_chunks: TableOf<typeof streamChunksTable>
-  outbox: OutboxTable
-  outbox_heads: OutboxHeadsTable
-  outbox_positions: OutboxPositionsTable
-  jobs: TableOf<typeof jobsTable>
-  long_jobs: TableOf<typeof longJobsTable>
-  alerts: TableOf<typeof alertsTable>
-  groups: TableOf<typeof groupsTable>
-  group_members: GroupMembersTable
-  group_mute_gaps: GroupMuteGapsTable
-  group_removals: GroupRemovalsTable
-  group_blocks: TableOf<typeof groupBlocksTable>
-  group_join_requests: TableOf<typeof groupJoinRequestsTable>
-  group_invitations: TableOf<typeof groupInvitationsTable>
-  group_invitation_counts: TableOf<typeof groupInvitationCountsTable>
-  group_announcements: TableOf<typeof groupAnnouncementsTable>
-  group_files: TableOf<typeof groupFilesTable>
-  files: TableOf<typeof filesTable>
-  file_usage: TableOf<typeof fileUsageTable>
-  file_references: TableOf<typeof fileReferencesTable>
-  file_withdrawals: TableOf<typeof fileWithdrawalsTable>
-  file_holds: TableOf<typeof fileHoldsTable>
-  receipt_requests: ReceiptRequestsTable
-  sent_transactions: SentTransactionsTable
-  id_slots: IdSlotsTable
-  key_checks: KeyChecksTable
-  database_identity: DatabaseIdentityTable
-  lost_histories: TableOf<typeof lostHistoriesTable>
-  histories: TableOf<typeof historiesTable>
-  webhook_endpoints: TableOf<typeof webhookEndpointsTable>
-  webhook_events: TableOf<typeof webhookEventsTable>
-  webhook_attempts: TableOf<typeof webhookAttemptsTable>
-  event_consumers: TableOf<typeof eventConsumersTable>
-  user_changes: UserChangesTable
-  node_shares: TableOf<typeof nodeSharesTable>
-  sessions: TableOf<typeof sessionsTable>
-  nodes: TableOf<typeof nodesTable>
-  failed_logins: TableOf<typeof failedLoginsTable>
-  erasures: TableOf<typeof erasuresTable>
-  erasure_holds: TableOf<typeof erasureHoldsTable>
-}
 
 export const appsTable = {
   app_id: text,
@@ -123,9 +47,9 @@ export const adminTokensTable = {
   revoked_at: nullable(bigint),
 }
 
-export interface OperatorTokensTable {
-  token_hash: string
-  created_at: number
+export const operatorTokensTable = {
+  token_hash: text,
+  created_at: bigint,
 }
 
 export const usersTable = {
@@ -242,13 +166,13 @@ export const identityIssuersTable = {
 }
 
 /** Networks from which users have logged in (rule D2). */
-export interface LoginNetworksTable {
-  app_id: string
-  user_id: Int64
+export const loginNetworksTable = {
+  app_id: text,
+  user_id: int64,
   /** An IPv4 address or an IPv6 /64. */
-  network: string
+  network: text,
   /** Time of a login from there; later ones on the same day do not change it. */
-  logged_in_at: number
+  logged_in_at: bigint,
 }
 
 export const pushAliasesTable = {
@@ -424,12 +348,12 @@ export const contactRequestsTable = {
   updated_at: bigint,
 }
 
-export interface PinnedConversationsTable {
-  app_id: string
-  user_id: Int64
+export const pinnedConversationsTable = {
+  app_id: text,
+  user_id: int64,
   /** The other party, or the group. */
-  conversation_id: Int64
-  pinned_at: number
+  conversation_id: int64,
+  pinned_at: bigint,
 }
 
 export const devicesTable = {
@@ -453,52 +377,52 @@ export const devicesTable = {
  * (0), or a user twice. A group is its ID twice, from its creation on. The broadcasts of a sender
  * are a conversation of all users (-1) with the sender.
  */
-export interface ConversationsTable {
-  app_id: string
-  low_id: Int64
-  high_id: Int64
+export const conversationsTable = {
+  app_id: text,
+  low_id: int64,
+  high_id: int64,
   /** Position of the newest message; dense from 1. */
-  seq: number
+  seq: bigint,
   /** ID of the newest message; it strictly grows. */
-  last_msg_id: number
-  created_at: number
+  last_msg_id: bigint,
+  created_at: bigint,
   /** 1 = a party is deleted, so no more messages are stored (rule D5). */
-  closed: Generated<number>
+  closed: generated(smallint),
   /**
    * Number of edits and recalls. The sum with seq is the change number of the conversation; see
    * message_changes.
    */
-  alterations: Generated<number>
+  alterations: generated(bigint),
   /** Changes above this number are stored; 0 = all of them. */
-  changes_kept_from: Generated<number>
+  changes_kept_from: generated(bigint),
   /** Messages up to and including this position were removed for their age (rule E14); 0 = none. */
-  removed_seq: Generated<number>
+  removed_seq: generated(bigint),
   /** The last removed message; it strictly grows. */
-  removed_msg_id: Generated<number>
+  removed_msg_id: generated(bigint),
   /**
    * The user who is furthest in the conversation: by own messages, and in a group also by reading;
    * 0 = none, or the system as a party.
    */
-  furthest_id: Generated<Int64>
+  furthest_id: generated(int64),
   /** The position of that user. */
-  furthest_seq: Generated<number>
+  furthest_seq: generated(bigint),
   /** The position of the furthest of all others, which in a direct conversation is the other party. */
-  others_seq: Generated<number>
+  others_seq: generated(bigint),
   /**
    * Position of the newest recalled message; 0 = none. Above a reader's position it makes unread
    * counts read recalled_messages.
    */
-  last_recalled_seq: number
+  last_recalled_seq: bigint,
   /**
    * Position of the newest notification in a user's name, recalled or not; 0 = none. The same for
    * own_notifications.
    */
-  last_notified_seq: Generated<number>
+  last_notified_seq: generated(bigint),
   /**
    * The most by which the ID of a message was ahead of its time; less than a second counts as 0.
    * Bounds the search for old messages.
    */
-  ids_ahead_ms: Generated<number>
+  ids_ahead_ms: generated(bigint),
 }
 
 /**
@@ -506,96 +430,96 @@ export interface ConversationsTable {
  * of a reader of broadcasts is inserted when the first of its positions moves: without it nothing
  * is read, and unread broadcasts begin after `broadcasts_after` of the user.
  */
-export interface ReadersTable {
-  app_id: string
-  user_id: Int64
-  low_id: Int64
-  high_id: Int64
+export const readersTable = {
+  app_id: text,
+  user_id: int64,
+  low_id: int64,
+  high_id: int64,
   /**
    * 1 = the user is deleted, so no position moves. The row of a party stays, because the other
    * party sees what was read.
    */
-  closed: Generated<number>
+  closed: generated(smallint),
   /**
    * The last message before the user became a reader. In a group, this message and earlier ones are
    * visible only with history_visible.
    */
-  start_msg_id: Generated<number>
+  start_msg_id: generated(bigint),
   /** No message up to this position is unread: all are older than the reader, read, or hidden. */
-  seen_seq: Generated<number>
+  seen_seq: generated(bigint),
   /**
    * Everything up to this position is read. Sending moves it in groups; in direct conversations the
-   * position of the user's newest message is in {@link ConversationsTable}.
+   * position of the user's newest message is in {@link conversationsTable}.
    */
-  read_seq: Generated<number>
+  read_seq: generated(bigint),
   /** The last acknowledged position, up to which a group's receipts were sent. Sending never moves it. */
-  acked_seq: Generated<number>
+  acked_seq: generated(bigint),
   /** A device of the user has received everything up to and including this position. */
-  delivered_seq: Generated<number>
+  delivered_seq: generated(bigint),
   /** Everything up to and including this message is hidden from the user (rule E13). */
-  hidden_msg_id: Generated<number>
+  hidden_msg_id: generated(bigint),
   /**
    * The end of a group's conversation when msg_mute_mode became 2, after which nothing is unread;
    * null while it is not 2.
    */
-  muted_seq: number | null
+  muted_seq: nullable(bigint),
   /** The end of the last gap; a gap affects unread counts only above seen_seq. */
-  gaps_end_seq: Generated<number>
+  gaps_end_seq: generated(bigint),
 }
 
 /**
  * Notifications in the name of a user, which move no positions: unread to others, but not to that
  * user (rule E5).
  */
-export interface OwnNotificationsTable {
-  app_id: string
-  low_id: Int64
-  high_id: Int64
-  user_id: Int64
-  seq: number
-  msg_id: number
+export const ownNotificationsTable = {
+  app_id: text,
+  low_id: int64,
+  high_id: int64,
+  user_id: int64,
+  seq: bigint,
+  msg_id: bigint,
 }
 
-export interface MessagesTable {
-  app_id: string
-  low_id: Int64
-  high_id: Int64
-  msg_id: number
-  seq: number
-  sender_id: Int64
-  sender_device_sn: number
-  content_type: number
-  content: string
-  attachment: string
-  config: string
-  ext: string
-  is_system: number
+export const messagesTable = {
+  app_id: text,
+  low_id: int64,
+  high_id: int64,
+  msg_id: bigint,
+  seq: bigint,
+  sender_id: int64,
+  sender_device_sn: integer,
+  content_type: smallint,
+  content: text,
+  attachment: text,
+  config: text,
+  ext: text,
+  is_system: smallint,
   /** 0 = never edited */
-  edited_at: number
+  edited_at: bigint,
   /** The clock when the message was written (rule E3). */
-  sent_at: number
+  sent_at: bigint,
   /** The sender's transaction ID of the send; null = none. */
-  transaction_id: Int64 | null
+  transaction_id: nullable(int64),
   /** Fields that have changed since the send, as a JSON object; null = none. */
-  fields: string | null
+  fields: nullable(text),
   /** The message of the same conversation that it replies to; null = none. */
-  reply_to_id: number | null
-  reply_to_seq: number | null
+  reply_to_id: nullable(bigint),
+  reply_to_seq: nullable(bigint),
 }
 
 /** Tombstones of recalled messages (rule E7). */
-export interface RecalledMessagesTable {
-  app_id: string
-  low_id: Int64
-  high_id: Int64
-  msg_id: number
-  seq: number
-  sender_id: Int64
-  is_system: number
-  recalled_by: Int64
-  recalled_at: number
+export const recalledMessagesTable = {
+  app_id: text,
+  low_id: int64,
+  high_id: int64,
+  msg_id: bigint,
+  seq: bigint,
+  sender_id: int64,
+  is_system: smallint,
+  recalled_by: int64,
+  recalled_at: bigint,
   /** The same as in messages. */
-  sent_at: number
+  sent_at: bigint,
 }
 
 /**
@@ -603,17 +527,17 @@ export interface RecalledMessagesTable {
  * stored when the row was written, so the numbers without a row belong to messages, in the order of
  * their positions.
  */
-export interface MessageChangesTable {
-  app_id: string
-  low_id: Int64
-  high_id: Int64
+export const messageChangesTable = {
+  app_id: text,
+  low_id: int64,
+  high_id: int64,
   /** The number of the change; dense from 1 over the messages of the conversation and these rows. */
-  change: number
+  change: bigint,
   /** The number of the row; dense from 1. */
-  alteration: number
-  msg_id: number
+  alteration: bigint,
+  msg_id: bigint,
   /** 0 edited, 1 recalled */
-  kind: number
+  kind: smallint,
 }
 
 /** The reactions of users; their sums are in `fields` of the message. */
@@ -685,33 +609,33 @@ export const streamChunksTable = {
 }
 
 /** Events for consumers, in the order of the commits; see outbox/. */
-export interface OutboxTable {
-  app_id: string
+export const outboxTable = {
+  app_id: text,
   /** Dense from 1, in the order of the commits. */
-  position: number
-  kind: string
+  position: bigint,
+  kind: text,
   /** JSON as in protocol/src/events; of message.stored see domain/messaging/model/message-ranges.ts. */
-  payload: string
-  created_at: number
+  payload: text,
+  created_at: bigint,
 }
 
 /** The last position of each app in the outbox. */
-export interface OutboxHeadsTable {
-  app_id: string
-  position: number
+export const outboxHeadsTable = {
+  app_id: text,
+  position: bigint,
   /** The least message ID of the last append; 0 = it had no messages, or a broadcast came since. */
-  first_msg_id: Generated<number>
+  first_msg_id: generated(bigint),
   /** The greatest appended message ID; 0 = none. The next broadcast has a greater one (rule E3). */
-  last_msg_id: Generated<number>
+  last_msg_id: generated(bigint),
   /** The message ID of the last broadcast. The row refuses later messages without a greater ID. */
-  last_broadcast_id: Generated<number>
+  last_broadcast_id: generated(bigint),
 }
 
 /** The position up to which each consumer has handled the outbox. */
-export interface OutboxPositionsTable {
-  consumer: string
-  app_id: string
-  position: number
+export const outboxPositionsTable = {
+  consumer: text,
+  app_id: text,
+  position: bigint,
 }
 
 /** Durable work; see jobs/job-store.ts. */
@@ -823,23 +747,23 @@ export const groupsTable = {
 }
 
 /** Members, also those of dissolved groups. */
-export interface GroupMembersTable {
-  app_id: string
-  group_id: Int64
-  user_id: Int64
+export const groupMembersTable = {
+  app_id: text,
+  group_id: int64,
+  user_id: int64,
   /** 0 member, 1 admin, 2 owner */
-  role: Generated<number>
-  display_name: Generated<string>
+  role: generated(smallint),
+  display_name: generated(text),
   /** 0 = no ban, -1 = permanent */
-  ban_expires_at: Generated<number>
-  msg_mute_mode: Generated<number>
-  msg_push_mode: Generated<number>
-  joined_at: number
+  ban_expires_at: generated(bigint),
+  msg_mute_mode: generated(smallint),
+  msg_push_mode: generated(smallint),
+  joined_at: bigint,
   /**
    * 1: another user or an Admin token put the member into the group; 0: the user joined, or it is
    * not known (rule F4b).
    */
-  is_added: Generated<number>
+  is_added: generated(smallint),
 }
 
 /**
@@ -847,24 +771,24 @@ export interface GroupMembersTable {
  * Ranges do not overlap. Those that end at or below the member's seen_seq have no effect, and are
  * deleted when the mode changes.
  */
-export interface GroupMuteGapsTable {
-  app_id: string
-  group_id: Int64
-  user_id: Int64
+export const groupMuteGapsTable = {
+  app_id: text,
+  group_id: int64,
+  user_id: int64,
   /** The last position of the gap. */
-  to_seq: number
+  to_seq: bigint,
   /** The last position before it. */
-  from_seq: number
+  from_seq: bigint,
 }
 
 /** A group's record of a former member. */
-export interface GroupRemovalsTable {
-  app_id: string
-  group_id: Int64
-  user_id: Int64
-  kicks: number
-  /** The ban that was in force when the membership ended, as in {@link GroupMembersTable}. */
-  ban_expires_at: number
+export const groupRemovalsTable = {
+  app_id: text,
+  group_id: int64,
+  user_id: int64,
+  kicks: integer,
+  /** The ban that was in force when the membership ended, as in {@link groupMembersTable}. */
+  ban_expires_at: bigint,
 }
 
 export const groupBlocksTable = {
@@ -1003,40 +927,40 @@ export const fileHoldsTable = {
 }
 
 /** Group messages with requested read receipts (groupMemberList of config). */
-export interface ReceiptRequestsTable {
-  app_id: string
-  group_id: Int64
-  seq: number
-  msg_id: number
-  sender_id: Int64
+export const receiptRequestsTable = {
+  app_id: text,
+  group_id: int64,
+  seq: bigint,
+  msg_id: bigint,
+  sender_id: int64,
   /** The requested members, as `,1,2,`. */
-  member_ids: string
+  member_ids: text,
 }
 
 /** The idempotency log of sends (rule E4). */
-export interface SentTransactionsTable {
-  app_id: string
-  sender_id: Int64
-  transaction_id: Int64
+export const sentTransactionsTable = {
+  app_id: text,
+  sender_id: int64,
+  transaction_id: int64,
   /** JSON array of the message IDs of the first send. */
-  msg_ids: string
-  created_at: number
+  msg_ids: text,
+  created_at: bigint,
   /** The time from which the same transaction ID makes a new message. */
-  expires_at: number
+  expires_at: bigint,
 }
 
 /** The IDs that each node may issue, and up to when; see lib/ids/ids.ts. */
-export interface IdSlotsTable {
-  slot: number
-  owner: string
-  reserved_until: number
+export const idSlotsTable = {
+  slot: smallint,
+  owner: text,
+  reserved_until: bigint,
 }
 
 /** One row: a text encrypted with the secret key, by which a start verifies the key. */
-export interface KeyChecksTable {
+export const keyChecksTable = {
   /** 1 */
-  check_id: number
-  sealed: string
+  check_id: smallint,
+  sealed: text,
 }
 
 /** Losses of events by failovers; an operator acknowledges a row, which deletes it. */
@@ -1068,43 +992,54 @@ export const historiesTable = {
 }
 
 /** One row: names this database and its history. A restored database gets another epoch. */
-export interface DatabaseIdentityTable {
+export const databaseIdentityTable = {
   /** 1 */
-  identity_id: number
-  epoch: string
+  identity_id: integer,
+  epoch: text,
   /** The epoch under which the database was made. */
-  first_epoch: string
+  first_epoch: text,
   /** The oldest schema whose build may use the database. */
-  runs_with: number
+  runs_with: integer,
   /** The version of the build that made the schema. */
-  version: string
+  version: text,
   /** The channel of messages between nodes, which only readers of this table know. */
-  bus_channel: string
+  bus_channel: text,
   /** The mark of the folder that has the files; null: none has yet, or they are in S3. */
-  files_folder: string | null
+  files_folder: nullable(text),
   /** The node whose own that folder is; null: nodes share it. */
-  files_node: string | null
+  files_node: nullable(text),
   /** A value of `serviceStates`. */
-  state: Generated<string>
+  state: generated(text),
   /** What callers read that the state refuses. */
-  state_text: Generated<string>
+  state_text: generated(text),
   /** 0 = it serves */
-  state_since: Generated<number>
+  state_since: generated(bigint),
+}
+
+/** An unfinished import of an export; no service starts on such a database. */
+export const dataImportsTable = {
+  /** The hash of the manifest of the export. */
+  source: text,
+  /** The part that is being written; '' = all parts are. */
+  part: text,
+  /** The bytes and the lines of the part whose rows are written. */
+  bytes: bigint,
+  lines: bigint,
 }
 
 /**
  * The latest change of each thing of a user that clients read again by the operations: one row per
  * user, kind and thing. It is moved by the statement that appends to the outbox.
  */
-export interface UserChangesTable {
-  app_id: string
-  user_id: Int64
+export const userChangesTable = {
+  app_id: text,
+  user_id: int64,
   /** A value of `userChangeKind` of the protocol. */
-  kind: number
+  kind: smallint,
   /** The peer or the group; 0 = the user's only one of its kind. */
-  ref: Int64
+  ref: int64,
   /** The position in the outbox of the app. */
-  position: number
+  position: bigint,
 }
 
 /** Work that one node at a time runs, and the node that does. */
@@ -1295,4 +1230,111 @@ export const erasureHoldsTable = {
   high_id: int64,
   reason: text,
   held_at: bigint,
+}
+
+/**
+ * Every table, with its columns and the names of its primary key in order. Tables come after those
+ * that their rows refer to.
+ */
+export const tables = {
+  apps: keyed(appsTable, 'app_id'),
+  admin_tokens: keyed(adminTokensTable, 'token_id'),
+  operator_tokens: keyed(operatorTokensTable, 'token_hash'),
+  users: keyed(usersTable, 'app_id', 'user_id'),
+  user_badges: keyed(userBadgesTable, 'app_id', 'user_id'),
+  user_counts: keyed(userCountsTable, 'app_id'),
+  user_settings: keyed(userSettingsTable, 'app_id', 'user_id'),
+  user_tokens: keyed(userTokensTable, 'app_id', 'token_hash'),
+  user_identities: keyed(userIdentitiesTable, 'app_id', 'issuer', 'subject'),
+  identity_issuers: keyed(identityIssuersTable, 'app_id', 'issuer'),
+  login_networks: keyed(loginNetworksTable, 'app_id', 'user_id', 'network'),
+  push_aliases: keyed(pushAliasesTable, 'app_id', 'alias'),
+  devices: keyed(devicesTable, 'app_id', 'user_id', 'device_sn'),
+  push_tags: keyed(pushTagsTable, 'app_id', 'user_id', 'tag'),
+  push_bindings: keyed(pushBindingsTable, 'app_id', 'user_id', 'device_sn', 'notifier_name'),
+  silent_push_bindings: keyed(
+    silentPushBindingsTable,
+    'app_id',
+    'user_id',
+    'device_guid',
+    'notifier_name',
+  ),
+  push_certificates: keyed(pushCertificatesTable, 'app_id', 'certificate_id'),
+  push_tasks: keyed(pushTasksTable, 'app_id', 'task_id'),
+  push_task_counts: keyed(pushTaskCountsTable, 'app_id', 'task_id', 'channel'),
+  push_deliveries: keyed(pushDeliveriesTable, 'app_id', 'task_id', 'user_id', 'device_sn'),
+  contacts: keyed(contactsTable, 'app_id', 'user_id', 'peer_id'),
+  contact_requests: keyed(contactRequestsTable, 'app_id', 'user_id', 'applicant_id'),
+  pinned_conversations: keyed(pinnedConversationsTable, 'app_id', 'user_id', 'conversation_id'),
+  conversations: keyed(conversationsTable, 'app_id', 'low_id', 'high_id'),
+  readers: keyed(readersTable, 'app_id', 'user_id', 'low_id', 'high_id'),
+  messages: keyed(messagesTable, 'app_id', 'low_id', 'high_id', 'msg_id'),
+  recalled_messages: keyed(recalledMessagesTable, 'app_id', 'low_id', 'high_id', 'msg_id'),
+  own_notifications: keyed(ownNotificationsTable, 'app_id', 'low_id', 'high_id', 'user_id', 'seq'),
+  message_changes: keyed(messageChangesTable, 'app_id', 'low_id', 'high_id', 'change'),
+  message_reactions: keyed(
+    messageReactionsTable,
+    'app_id',
+    'low_id',
+    'high_id',
+    'msg_id',
+    'user_id',
+    'reaction',
+  ),
+  pinned_messages: keyed(pinnedMessagesTable, 'app_id', 'low_id', 'high_id', 'msg_id'),
+  message_streams: keyed(messageStreamsTable, 'app_id', 'low_id', 'high_id', 'msg_id'),
+  stream_chunks: keyed(streamChunksTable, 'app_id', 'low_id', 'high_id', 'msg_id', 'chunk_index'),
+  outbox: keyed(outboxTable, 'app_id', 'position'),
+  outbox_heads: keyed(outboxHeadsTable, 'app_id'),
+  outbox_positions: keyed(outboxPositionsTable, 'consumer', 'app_id'),
+  jobs: keyed(jobsTable, 'app_id', 'job_id'),
+  long_jobs: keyed(longJobsTable, 'job_id'),
+  groups: keyed(groupsTable, 'app_id', 'group_id'),
+  group_members: keyed(groupMembersTable, 'app_id', 'group_id', 'user_id'),
+  group_mute_gaps: keyed(groupMuteGapsTable, 'app_id', 'group_id', 'user_id', 'to_seq'),
+  group_removals: keyed(groupRemovalsTable, 'app_id', 'group_id', 'user_id'),
+  group_blocks: keyed(groupBlocksTable, 'app_id', 'group_id', 'user_id'),
+  group_join_requests: keyed(groupJoinRequestsTable, 'app_id', 'group_id', 'applicant_id'),
+  group_invitations: keyed(groupInvitationsTable, 'app_id', 'group_id', 'invitee_id'),
+  group_invitation_counts: keyed(groupInvitationCountsTable, 'app_id', 'user_id'),
+  group_announcements: keyed(groupAnnouncementsTable, 'app_id', 'group_id', 'announcement_id'),
+  group_files: keyed(groupFilesTable, 'app_id', 'group_id', 'file_id'),
+  files: keyed(filesTable, 'app_id', 'file_id'),
+  file_usage: keyed(fileUsageTable, 'app_id'),
+  file_references: keyed(
+    fileReferencesTable,
+    'app_id',
+    'file_id',
+    'kind',
+    'low_id',
+    'high_id',
+    'item_id',
+  ),
+  file_withdrawals: keyed(fileWithdrawalsTable, 'app_id', 'file_id', 'low_id', 'high_id', 'msg_id'),
+  file_holds: keyed(fileHoldsTable, 'hold_id'),
+  receipt_requests: keyed(receiptRequestsTable, 'app_id', 'group_id', 'seq'),
+  sent_transactions: keyed(sentTransactionsTable, 'app_id', 'transaction_id', 'sender_id'),
+  id_slots: keyed(idSlotsTable, 'slot'),
+  key_checks: keyed(keyChecksTable, 'check_id'),
+  database_identity: keyed(databaseIdentityTable, 'identity_id'),
+  histories: keyed(historiesTable, 'app_id', 'number'),
+  data_imports: keyed(dataImportsTable, 'source'),
+  lost_histories: keyed(lostHistoriesTable, 'epoch', 'app_id'),
+  webhook_endpoints: keyed(webhookEndpointsTable, 'app_id', 'endpoint_id'),
+  webhook_events: keyed(webhookEventsTable, 'app_id', 'endpoint_id', 'position', 'place'),
+  webhook_attempts: keyed(webhookAttemptsTable, 'app_id', 'endpoint_id', 'attempt_id'),
+  event_consumers: keyed(eventConsumersTable, 'app_id', 'name'),
+  user_changes: keyed(userChangesTable, 'app_id', 'user_id', 'kind', 'ref'),
+  alerts: keyed(alertsTable, 'kind'),
+  erasures: keyed(erasuresTable, 'app_id', 'user_id', 'begun_at'),
+  erasure_holds: keyed(erasureHoldsTable, 'app_id', 'name', 'kind', 'low_id', 'high_id'),
+  node_shares: keyed(nodeSharesTable, 'kind', 'name'),
+  sessions: keyed(sessionsTable, 'app_id', 'user_id', 'session_id'),
+  nodes: keyed(nodesTable, 'node_id'),
+  failed_logins: keyed(failedLoginsTable, 'key_hash', 'node_id'),
+}
+
+/** The tables as the query builder sees them. */
+export type Schema = {
+  [Name in keyof typeof tables]: TableOf<(typeof tables)[Name]['columns']>
 }

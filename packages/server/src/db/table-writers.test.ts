@@ -47,6 +47,7 @@ const tableWriters: Readonly<Record<keyof Schema, string>> = {
   database_identity: 'db/identity/identity',
   lost_histories: 'db/identity/identity',
   histories: 'db/identity/identity',
+  data_imports: 'transfer/import',
   webhook_endpoints: 'domain/webhooks/endpoints/endpoint',
   webhook_events: 'domain/webhooks/waiting/waiting-event',
   webhook_attempts: 'domain/webhooks/attempts/attempt',
@@ -82,8 +83,11 @@ const tableWriters: Readonly<Record<keyof Schema, string>> = {
 }
 
 const sources = fileURLToPath(new URL('..', import.meta.url))
-/** The schema itself, and statements whose table is a parameter: their callers name it. */
-const others = /^db\/(?:migrations|dialect)\//
+/**
+ * The schema itself, statements whose table is a parameter, and what imports make again before any
+ * store is used.
+ */
+const others = /^(?:db\/(?:migrations|dialect)\/|transfer\/derived\.ts)/
 
 const name = String.raw`["'\`]?(\w+)`
 const writes = [

@@ -142,6 +142,11 @@ const rowTables = {
     state text not null default 'serving',
     state_text text not null default '',
     state_since bigint not null default 0`,
+  data_imports: `
+    source text primary key not null,
+    part text not null,
+    bytes bigint not null,
+    lines bigint not null`,
   lost_histories: `
     epoch text not null,
     app_id text not null,

@@ -165,6 +165,34 @@ export function currentSchemaNumber({ dialect }: Database): number {
   return schemaNumber(Object.keys(allMigrations(dialect, thisRelease)))
 }
 
+/**
+ * Returns the names of the migrations of this build as exports have them: equal for both databases,
+ * which make the same tables from other statements.
+ */
+export function migrationNames(): string[] {
+  const statements = { clusteredTable: '', roomForChanges: '' } as SqlDialect
+  return Object.keys(allMigrations(statements, thisRelease))
+}
+
+/**
+ * Returns the end of a sentence about a database that does not have the schema of this build, or null.
+ * @param db reads the database
+ */
+export async function findSchemaDifference(
+  { dialect }: Database,
+  db: Queryable,
+): Promise<string | null> {
+  const known = Object.keys(allMigrations(dialect, thisRelease))
+  const wayBack = () => 'use that version'
+  const problem = await schemaProblem({ dialect, db, known, version, wayBack })
+  if (problem !== null) return problem
+  const applied = await appliedMigrations(dialect, db)
+  if (applied.length === known.length) return null
+  return applied.length < known.length
+    ? 'has the schema of an earlier version; run hermod migrate first'
+    : 'has the schema of a newer version; use that version'
+}
+
 /** Lists all migrations of this build, and those of a newer build that the database has. */
 export async function listMigrations(
   { dialect, writer }: Database,

@@ -1,7 +1,7 @@
 import { groupStatus, type Int64, memberRole } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { type Insertable, type Selectable, sql, type Updateable } from '../../../db/kysely.js'
-import type { GroupMembersTable } from '../../../db/schema.js'
+import type { Schema } from '../../../db/schema.js'
 import { chunksOf, paddedForPlanCache } from '../../../lib/chunks.js'
 import type { Invalidates } from '../../../lib/invalidated-cache.js'
 import type { UserKey } from '../../users/user-model.js'
@@ -18,7 +18,7 @@ import {
 } from './member-statements.js'
 
 /** Columns that a change sets; omitted ones stay unchanged. */
-export type MemberChanges = Pick<Updateable<GroupMembersTable>, keyof typeof changedColumns>
+export type MemberChanges = Pick<Updateable<Schema['group_members']>, keyof typeof changedColumns>
 
 /** Columns that {@link toMember} needs. */
 export const memberColumns = [
@@ -31,7 +31,7 @@ export const memberColumns = [
   'joined_at',
 ] as const
 
-export type MemberRow = Pick<Selectable<GroupMembersTable>, (typeof memberColumns)[number]>
+export type MemberRow = Pick<Selectable<Schema['group_members']>, (typeof memberColumns)[number]>
 
 const rowsPerStatement = 500
 
@@ -111,7 +111,7 @@ export class MemberStore {
     return new Set(rows.map((row) => row.group_id))
   }
 
-  async insert(tx: Tx, members: readonly Insertable<GroupMembersTable>[]): Promise<void> {
+  async insert(tx: Tx, members: readonly Insertable<Schema['group_members']>[]): Promise<void> {
     for (const chunk of chunksOf(members, rowsPerStatement))
       await tx.insertInto('group_members').values(chunk).execute()
   }

@@ -2,7 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import type { BulkSelect, BulkUpdate } from '../../../db/dialect/dialect.js'
 import { type Selectable, sql } from '../../../db/kysely.js'
-import type { GroupRemovalsTable } from '../../../db/schema.js'
+import type { Schema } from '../../../db/schema.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import type { UserKey } from '../../users/user-model.js'
 import { type GroupKey, keysIn, type Member } from '../core/group-model.js'
@@ -33,7 +33,7 @@ export class RemovalStore {
   constructor(private readonly database: Database) {}
 
   async findMany(tx: Tx, group: GroupKey, userIds: readonly Int64[]): Promise<Map<Int64, Removal>> {
-    const rows = await this.database.bulk<Selectable<GroupRemovalsTable>>(
+    const rows = await this.database.bulk<Selectable<Schema['group_removals']>>(
       tx,
       findRemovals,
       keysIn(group, userIds),

@@ -5,7 +5,7 @@
 import type { Int64 } from '@hermod/protocol'
 import type { BulkInsert, BulkSelect, BulkUpdate, ColumnType } from '../../../db/dialect/dialect.js'
 import { rowOf } from '../../../db/rows.js'
-import type { ConversationsTable } from '../../../db/schema.js'
+import type { Schema } from '../../../db/schema.js'
 import type { ConversationKey } from '../model/conversation-model.js'
 import type { FurthestReaders } from '../model/furthest-readers.js'
 
@@ -45,7 +45,7 @@ const advancedColumns = {
 
 /** The end of a conversation after {@link advanceConversations}. */
 export type AdvancedConversation = Pick<
-  ConversationsTable,
+  Schema['conversations'],
   'app_id' | 'low_id' | 'high_id' | 'seq' | 'last_msg_id'
 > & { readonly alterations: number; readonly ids_ahead_ms: number }
 

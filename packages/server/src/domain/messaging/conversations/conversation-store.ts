@@ -3,7 +3,7 @@ import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { greater } from '../../../db/expressions.js'
 import { type Selectable, sql } from '../../../db/kysely.js'
 import { lockForUpdate, lockShare } from '../../../db/locking.js'
-import type { ConversationsTable } from '../../../db/schema.js'
+import type { Schema } from '../../../db/schema.js'
 import type { GroupKey } from '../../groups/core/group-model.js'
 import type { ConversationEnd } from '../../groups/membership/group-conversations.js'
 import type { UserKey } from '../../users/user-model.js'
@@ -204,7 +204,7 @@ function selectEnd(tx: Tx, conversation: ConversationKey) {
 }
 
 function toEnd(
-  row: Pick<Selectable<ConversationsTable>, (typeof endColumns)[number]> | undefined,
+  row: Pick<Selectable<Schema['conversations']>, (typeof endColumns)[number]> | undefined,
 ): ConversationEnd {
   const { seq, alterations, last_msg_id: lastMessageId } = row ?? noEnd
   return { seq, change: seq + alterations, lastMessageId }

@@ -1,7 +1,7 @@
 import { type Int64, messageStatus } from '@hermod/protocol'
 import type { Database, Param, Queryable } from '../../../db/database.js'
 import { type RawBuilder, sql } from '../../../db/kysely.js'
-import type { MessagesTable } from '../../../db/schema.js'
+import type { Schema } from '../../../db/schema.js'
 import { storedColumns, textBytesOf } from '../conversations/conversation-sql.js'
 import type { ReadableLog } from '../conversations/readable-log.js'
 import type { RecalledMessage, Tombstone } from '../model/change-model.js'
@@ -240,20 +240,21 @@ export class HistoryStore {
           .where('m.high_id', '=', param('highId'))
           .where('m.msg_id', '=', param('messageId') as number),
     )
-    this.#seqOf = database.prepared<ReaderKey & { messageId: Int64 }, Pick<MessagesTable, 'seq'>>(
-      (db, param) => {
-        const among = (table: 'messages' | 'recalled_messages') =>
-          db
-            .selectFrom(table)
-            .select('seq')
-            .where('app_id', '=', param('appId'))
-            .where('low_id', '=', param('lowId'))
-            .where('high_id', '=', param('highId'))
-            .where('msg_id', '=', param('messageId') as number)
-            .where(isReader(table, param))
-        return among('messages').unionAll(among('recalled_messages'))
-      },
-    )
+    this.#seqOf = database.prepared<
+      ReaderKey & { messageId: Int64 },
+      Pick<Schema['messages'], 'seq'>
+    >((db, param) => {
+      const among = (table: 'messages' | 'recalled_messages') =>
+        db
+          .selectFrom(table)
+          .select('seq')
+          .where('app_id', '=', param('appId'))
+          .where('low_id', '=', param('lowId'))
+          .where('high_id', '=', param('highId'))
+          .where('msg_id', '=', param('messageId') as number)
+          .where(isReader(table, param))
+      return among('messages').unionAll(among('recalled_messages'))
+    })
     this.#upTo = database.prepared<
       ReaderKey & { messageId: number },
       { seq: number; messageId: number }

@@ -3,7 +3,7 @@ import type { Database, Param, Queryable, Tx } from '../../../db/database.js'
 import { greater } from '../../../db/expressions.js'
 import { sql, type Updateable } from '../../../db/kysely.js'
 import { lockForUpdate, lockNoKeyUpdate } from '../../../db/locking.js'
-import type { ReadersTable } from '../../../db/schema.js'
+import type { Schema } from '../../../db/schema.js'
 import type { GroupKey } from '../../groups/core/group-model.js'
 import type { ConversationEnd } from '../../groups/membership/group-conversations.js'
 import type { UserKey } from '../../users/user-model.js'
@@ -54,7 +54,7 @@ export interface ListedPositions {
  * The columns of a member's row that decide which messages are unread while and after they are not
  * received.
  */
-export type UnreadPositions = Pick<ReadersTable, 'muted_seq'> & { readonly seen_seq: number }
+export type UnreadPositions = Pick<Schema['readers'], 'muted_seq'> & { readonly seen_seq: number }
 
 const beforeAll = { lowId: broadcastUserId - 1, highId: 0 }
 
@@ -180,7 +180,7 @@ export class ReaderStore {
   async setUnread(
     tx: Tx,
     reader: ReaderKey,
-    positions: Pick<Updateable<ReadersTable>, 'seen_seq' | 'muted_seq' | 'gaps_end_seq'>,
+    positions: Pick<Updateable<Schema['readers']>, 'seen_seq' | 'muted_seq' | 'gaps_end_seq'>,
   ): Promise<void> {
     await tx.updateTable('readers').set(positions).where(isReaderRow(reader)).execute()
   }

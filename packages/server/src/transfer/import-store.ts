@@ -1,0 +1,43 @@
+import type { Queryable } from '../db/database.js'
+
+/** How far an import is. */
+export interface ImportState {
+  /** The ID of the export. */
+  readonly source: string
+  /** The part that is being written; '' = all parts are. */
+  readonly part: string
+  /** The bytes and the lines of the part whose rows are written. */
+  readonly bytes: number
+  readonly lines: number
+}
+
+/** The unfinished import of a database; a finished one leaves no row. */
+export class ImportStore {
+  async find(db: Queryable): Promise<ImportState | null> {
+    const row = await db
+      .selectFrom('data_imports')
+      .select(['source', 'part', 'bytes', 'lines'])
+      .executeTakeFirst()
+    return row ?? null
+  }
+
+  async insert(tx: Queryable, state: ImportState): Promise<void> {
+    await tx.insertInto('data_imports').values(state).execute()
+  }
+
+  /** @returns false when the import is not where it was: another process has continued it */
+  async update(tx: Queryable, from: ImportState, to: ImportState): Promise<boolean> {
+    const { part, bytes, lines } = to
+    const { numUpdatedRows } = await tx
+      .updateTable('data_imports')
+      .set({ part, bytes, lines })
+      .where('part', '=', from.part)
+      .where('bytes', '=', from.bytes)
+      .executeTakeFirstOrThrow()
+    return numUpdatedRows > 0n
+  }
+
+  async delete(tx: Queryable): Promise<void> {
+    await tx.deleteFrom('data_imports').execute()
+  }
+}
