@@ -2,7 +2,7 @@
 import type { CommandDependencies, MigrationResult } from './commands/program.js'
 import { restartCode, runProgram } from './commands/program.js'
 import { type LocalCalls, RestartNeeded } from './commands/runtime/call.js'
-import type { PushSimulationOptions } from './commands/runtime/command.js'
+import type { DataCommands, PushSimulationOptions } from './commands/runtime/command.js'
 import type { LoadedConfig } from './config/config.js'
 import type { RunningServer } from './context/server/server.js'
 import type { Logger } from './observability/log.js'
@@ -152,6 +152,27 @@ async function newEpoch(loaded: LoadedConfig): Promise<string> {
   return newEpoch({ ...loaded, log: createLog('silent') })
 }
 
+/** Digests, exports and imports. */
+const data: DataCommands = {
+  digest: async (loaded, progress) =>
+    (await transfers()).digestData(await silent(loaded), { progress }),
+  export: async (loaded, options, progress) =>
+    (await transfers()).exportData(await silent(loaded), { ...options, version }, { progress }),
+  import: async (loaded, options, progress) =>
+    (await transfers()).importData(await silent(loaded), options, { progress }),
+  checkImport: async (loaded, options, progress) =>
+    (await transfers()).checkImport(await silent(loaded), options, { progress }),
+}
+
+function transfers() {
+  return import('./context/database/transfer.js')
+}
+
+async function silent(loaded: LoadedConfig) {
+  const { createLog } = await import('./observability/log.js')
+  return { ...loaded, log: createLog('silent') }
+}
+
 async function simulatePush(options: PushSimulationOptions): Promise<void> {
   const { PushSimulator, describeSimulator, replyText } = await import('@hermod/push-simulator')
   const stopped = stopSignal()
@@ -175,6 +196,7 @@ export const commandWork: Omit<CommandDependencies, 'env' | 'stdin' | 'stdout' |
   checkDatabase,
   compact,
   newEpoch,
+  data,
   simulatePush,
   interrupted: () => stopSignal(),
 }

@@ -12,6 +12,7 @@ import { asyncApiDocument } from '@hermod/protocol/asyncapi'
 import { openApiDocument } from '@hermod/protocol/openapi'
 import { configReference } from '@hermod/server/dist/config/reference.js'
 import { builtOperationIds } from '@hermod/server/dist/context/handlers.js'
+import { lineTypes } from '@hermod/server/dist/transfer/lines.js'
 import {
   type CitingText,
   citingErrors,
@@ -22,6 +23,7 @@ import {
 import { type ClientEntries, renderClient } from './client.js'
 import { renderClientContract } from './client-contract.js'
 import { entryDeclarations } from './declarations.js'
+import { exportSchemaFile, renderExport, renderExportSchema } from './export.js'
 import { renderGateway } from './gateway.js'
 import { renderGroupRights } from './group-rights.js'
 import { brokenLinks } from './links.js'
@@ -43,6 +45,8 @@ const pages: Readonly<Record<string, string>> = {
   'scopes.md': renderScopes([...operations, openSession as Operation]),
   'client.md': renderClient(clientEntries()),
   'configuration.md': configReference(),
+  'export.md': renderExport(lineTypes),
+  [exportSchemaFile]: renderExportSchema(lineTypes),
   '../../packages/client/src/contract.ts': renderClientContract(),
   '../guides/push.md': withPushChannels(current(join(root, 'docs/guides/push.md')) ?? ''),
 }

@@ -40,6 +40,8 @@ const simulatedCall = {
   answer: '200 {}',
 }
 
+const exportedFiles = { store: 'folder', count: 1, bytes: 9, missing: 0 }
+
 interface Setup extends Partial<Pick<CommandDependencies, 'env' | 'serve'>> {
   readonly answer?: Partial<OperatorAnswer>
   readonly migrations?: readonly Migration[]
@@ -79,6 +81,28 @@ async function run(
       async newEpoch() {
         done.push('new epoch')
         return 'an-epoch'
+      },
+      data: {
+        async digest() {
+          return { users: { count: 2, sum: 'ab' } }
+        },
+        async export(_loaded, options) {
+          done.push(`export ${JSON.stringify(options)}`)
+          const dropped = [{ what: 'jobs of the kind text_erasure', count: 1 }]
+          return { folder: options.to, rows: 2, files: exportedFiles, dropped }
+        },
+        async import(_loaded, { from }) {
+          done.push(`import ${from}`)
+          return { epoch: 'an-epoch', rows: 2, files: exportedFiles }
+        },
+        async checkImport(_loaded, { from }) {
+          done.push(`check ${from}`)
+          const sample = { type: 'users', line: 2, reason: 'has U+0000 in nick_name' }
+          return {
+            ...{ version: '1.2.3', created_at: '2026-11-29T16:00:00.000Z', files: exportedFiles },
+            ...{ counts: { users: 2 }, problems: 1, samples: [sample] },
+          }
+        },
       },
       async simulatePush({ firstPort, started, received }) {
         done.push(`simulate ${firstPort}`)
@@ -373,6 +397,30 @@ describe('hermod config', () => {
     const { code, out } = await run('config --reference', { env: { HERMOD_PORT: 'x' } })
     expect(code).toBe(0)
     expect(out).toMatch(/^# Configuration\n/)
+  })
+})
+
+describe('commands that move all data', () => {
+  it('print digests, and the rows and files of exports and imports', async () => {
+    const digest = await run('digest')
+    expect(digest.out).toBe('type   count  sum\nusers  2      ab\n')
+    expect(JSON.parse((await run('digest --json')).out)).toEqual({ users: { count: 2, sum: 'ab' } })
+    const { done, out } = await run('export --move --drop-undelivered')
+    const to = 'hermod-export-20260101T000000Z'
+    expect(done).toEqual([`export ${JSON.stringify({ to, dropsUndelivered: true })}`])
+    expect(out).toContain(`2 rows and 1 files of 9 bytes are in ${to}.`)
+    expect(out).toContain('Left out: 1 jobs of the kind text_erasure.')
+    const imported = await run('import there')
+    expect(imported.done).toEqual(['import there'])
+    expect(imported.out).toContain('2 rows and 1 files of 9 bytes are imported')
+  })
+
+  it('export nothing without --move, and import nothing with --check', async () => {
+    expect(await run('export')).toMatchObject({ code: 1, done: [] })
+    const { code, done, out, err } = await run('import there --check')
+    expect([code, done]).toEqual([1, ['check there']])
+    expect(out).toContain('users  2     has U+0000 in nick_name')
+    expect(err).toContain('1 lines cannot be imported')
   })
 })
 

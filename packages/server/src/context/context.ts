@@ -48,6 +48,7 @@ import { createCaches } from './caches.js'
 import { isDatabaseFailure, lostHistoryLog } from './database/database-log.js'
 import { LossGuard } from './database/loss-guard.js'
 import { type DatabaseOptions, openCurrentDatabase } from './database/open-database.js'
+import { requireFinishedImport } from './database/start-check.js'
 import { createHandlers } from './handlers.js'
 import { readableByOthers } from './secret-key.js'
 import { createDomains, type Domains, type Services, servicesOf } from './services.js'
@@ -115,6 +116,7 @@ export function openContext(options: ContextOptions): Promise<Context> {
     if (isDiskFull) log.error({ path: config.dataDir }, 'the disk of the data folder is full')
     const { database } = await openCurrentDatabase(options)
     parts.add(database, (each) => each[Symbol.asyncDispose]())
+    await requireFinishedImport(database)
     await requireDurableCommits(database, options)
     const notice = await database.dialect.findNotice?.(database.writer)
     if (notice) log.warn(`${notice}; raise the limit, or lower ${configOptions.databasePool.name}`)

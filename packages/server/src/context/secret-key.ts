@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ServerSecrets } from '../config/secrets.js'
@@ -46,6 +46,14 @@ export function loadSecretKeys(
       `${path} holds no key; restore it from a backup, or remove it to make a new one`,
     )
   return { current: keys[0] as Buffer, previous: keys[1] ?? null, file: keyFile(dataDir, path) }
+}
+
+/** Reports whether {@link loadSecretKeys} finds a key, and makes none. */
+export function hasSecretKey(
+  dataDir: string,
+  { secretKey }: Pick<ServerSecrets, 'secretKey'>,
+): boolean {
+  return secretKey !== null || existsSync(join(dataDir, fileName))
 }
 
 function newSecretKey(): string {

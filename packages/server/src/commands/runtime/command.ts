@@ -79,6 +79,65 @@ export interface PushSimulationOptions {
   received(call: SimulatedCall): void
 }
 
+/** The progress of a command that takes minutes; what is left out stays as it was. */
+export interface CommandProgress {
+  readonly done?: number
+  /** 0: not known */
+  readonly total?: number
+  readonly text?: string
+}
+
+/** The files of the service in an export. */
+export interface ExportedFiles {
+  /** `s3`: they stay in that store. */
+  readonly store: string
+  readonly count: number
+  readonly bytes: number
+  /** Files that the database names and the store does not have. */
+  readonly missing: number
+}
+
+/** Digests, exports and imports of all data, which need no service. */
+export interface DataCommands {
+  /** @returns for each type of data the number of its rows and the sum of their hashes */
+  digest(
+    loaded: LoadedConfig,
+    progress: (progress: CommandProgress) => void,
+  ): Promise<Readonly<Record<string, { readonly count: number; readonly sum: string }>>>
+  export(
+    loaded: LoadedConfig,
+    options: { readonly to: string; readonly dropsUndelivered: boolean },
+    progress: (progress: CommandProgress) => void,
+  ): Promise<{
+    readonly folder: string
+    readonly rows: number
+    readonly files: ExportedFiles
+    readonly dropped: readonly { readonly what: string; readonly count: number }[]
+  }>
+  import(
+    loaded: LoadedConfig,
+    options: { readonly from: string },
+    progress: (progress: CommandProgress) => void,
+  ): Promise<{ readonly epoch: string; readonly rows: number; readonly files: ExportedFiles }>
+  /** Reads an export without writing anything. */
+  checkImport(
+    loaded: LoadedConfig,
+    options: { readonly from: string },
+    progress: (progress: CommandProgress) => void,
+  ): Promise<{
+    readonly version: string
+    readonly created_at: string
+    readonly files: ExportedFiles
+    readonly counts: Readonly<Record<string, number>>
+    readonly problems: number
+    readonly samples: readonly {
+      readonly type: string
+      readonly line: number
+      readonly reason: string
+    }[]
+  }>
+}
+
 /** The dependencies of the commands, which construct no part of the service themselves. */
 export interface CommandDependencies {
   readonly version: string
@@ -112,6 +171,7 @@ export interface CommandDependencies {
    * @throws Error while a node runs
    */
   newEpoch(loaded: LoadedConfig): Promise<string>
+  readonly data: DataCommands
   /** Runs simulated push gateways; ends when they have stopped. */
   simulatePush(options: PushSimulationOptions): Promise<void>
   /** Resolves at the first signal to stop; a second one ends the process. */

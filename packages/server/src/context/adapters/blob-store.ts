@@ -1,4 +1,5 @@
 import type { BlobStore } from '../../blobs/blob-store.js'
+import type { DiskFloor } from '../../blobs/disk-floor.js'
 import type { ServerConfig } from '../../config/config.js'
 import type { ServerSecrets } from '../../config/secrets.js'
 import { lateLoader } from '../../lib/system/late-loader.js'
@@ -15,11 +16,20 @@ const s3Module = '../../blobs/s3/s3-store.js'
  */
 export async function openBlobStore(
   config: ServerConfig,
-  { s3SecretAccessKey }: ServerSecrets,
+  secrets: ServerSecrets,
   parts: FilesParts,
 ): Promise<BlobStore> {
   const { store } = config.files
   if (store.kind === 'folder') return openFilesFolder(config, store, parts)
+  return openS3(store, secrets, parts.floor)
+}
+
+/** Opens the store that speaks S3. Its client is loaded only here. */
+export function openS3(
+  store: Extract<ServerConfig['files']['store'], { readonly kind: 's3' }>,
+  { s3SecretAccessKey }: ServerSecrets,
+  floor: DiskFloor,
+): Promise<BlobStore> {
   const { S3Store } = load(s3Module) as S3Module
-  return S3Store.open({ ...store, secretAccessKey: s3SecretAccessKey ?? '' }, parts.floor)
+  return S3Store.open({ ...store, secretAccessKey: s3SecretAccessKey ?? '' }, floor)
 }

@@ -159,7 +159,8 @@ function wayBack({ storage }: ServerConfig, newer: string): string {
     : 'restore the backup from before the upgrade'
 }
 
-async function createDatabase({
+/** Makes the database of a configuration, without any statement on it. */
+export async function createDatabase({
   config,
   secrets,
   log,

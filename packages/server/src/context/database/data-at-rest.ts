@@ -1,0 +1,102 @@
+/** The data of an installation with no service on it: a stopped folder, a copy, a backup, a standby. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { BlobStore } from '../../blobs/blob-store.js'
+import { DiskFloor } from '../../blobs/disk-floor.js'
+import { FolderStore } from '../../blobs/folder-store.js'
+import { options as settings } from '../../config/options.js'
+import type { Database, Queryable } from '../../db/database.js'
+import { sql } from '../../db/kysely.js'
+import { findSchemaDifference } from '../../db/migrations/migrate.js'
+import { lockFolder } from '../../lib/concurrency/folder-lock.js'
+import { SecretKeys } from '../../lib/secrets/secret-keys.js'
+import { listLiveNodes } from '../../nodes/live-nodes.js'
+import { TransferError } from '../../transfer/transfer-error.js'
+import { openS3 } from '../adapters/blob-store.js'
+import { createDatabase, type DatabaseOptions, databasePath } from './open-database.js'
+import { hasSecretKey, loadSecretKeys } from '../secret-key.js'
+
+/** The file that a complete backup has; its folder belongs to no service. */
+const backupMark = 'COMPLETE'
+
+/**
+ * Reads one state of the data, without any change of it. A service may run.
+ * @throws Error that names the database and what to do
+ */
+export async function readData<T>(
+  options: DatabaseOptions,
+  work: (db: Queryable, database: Database) => Promise<T>,
+): Promise<T> {
+  const { storage } = options.config
+  const name = storage.kind === 'sqlite' ? databasePath(storage.dataDir) : storage.redactedUrl
+  // SQLite would make the file.
+  if (storage.kind === 'sqlite' && !existsSync(name))
+    throw new TransferError(
+      `there is no database ${name}; set ${settings.dataDir.name} to the folder of the installation`,
+    )
+  await using database = await createDatabase(options)
+  return await database.snapshot(async (db) => {
+    const difference = await findSchemaDifference(database, db)
+    if (difference !== null) throw new TransferError(`the database ${name} ${difference}`)
+    return work(db, database)
+  })
+}
+
+/**
+ * Runs work on an installation while no service can start on it, where its folder decides that.
+ * @throws FolderLockedError while a service runs
+ */
+export async function atRest<T>(
+  { config: { storage } }: DatabaseOptions,
+  work: () => Promise<T>,
+): Promise<T> {
+  const isOwn = storage.kind === 'sqlite' && !existsSync(join(storage.dataDir, backupMark))
+  const lock = isOwn ? lockFolder(storage.dataDir) : null
+  try {
+    return await work()
+  } finally {
+    lock?.release()
+  }
+}
+
+/** Reads data as {@link readData}. @throws TransferError while nodes use the database */
+export function readDataAtRest<T>(
+  options: DatabaseOptions,
+  work: (db: Queryable, database: Database) => Promise<T>,
+): Promise<T> {
+  return readData(options, async (db, database) => {
+    if (database.dialect.name === 'postgres') await requireNoNodes(db, database)
+    return work(db, database)
+  })
+}
+
+/** A snapshot of a primary would keep every version of its busiest rows. */
+async function requireNoNodes(db: Queryable, database: Database): Promise<void> {
+  const { rows } = await sql<{ isStandby: boolean }>`
+    select pg_is_in_recovery() as "isStandby"`.execute(db)
+  if (rows[0]?.isStandby) return
+  const nodes = await listLiveNodes(database)
+  if (nodes.length > 0)
+    throw new TransferError(
+      `the nodes ${nodes.map(({ id }) => id).join(', ')} use the database; stop them (a killed one counts for a minute), or name a standby or a restored copy in ${settings.databaseUrl.name}`,
+    )
+}
+
+/** Opens the files of an installation for reading. @throws TransferError without their folder */
+export async function openFilesAtRest({ config, secrets }: DatabaseOptions): Promise<BlobStore> {
+  const { store, freeDiskBytes } = config.files
+  if (store.kind === 's3')
+    return openS3(store, secrets, new DiskFloor(store.spoolFolder, freeDiskBytes))
+  if (!existsSync(store.folder))
+    throw new TransferError(
+      `there is no folder ${store.folder} with the files; set ${settings.filesDir.name} to it`,
+    )
+  return FolderStore.open(store.folder)
+}
+
+/** The IDs of the secret keys of the settings or the data folder; none is made. */
+export function secretKeyIds({ config, secrets }: DatabaseOptions): readonly string[] {
+  if (!hasSecretKey(config.dataDir, secrets)) return []
+  const { current, previous } = loadSecretKeys(config.dataDir, secrets)
+  return new SecretKeys(current, previous).ids
+}

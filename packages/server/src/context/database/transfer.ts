@@ -1,0 +1,185 @@
+/** Exports, imports and digests of an installation, as the commands run them. */
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { BlobError } from '../../blobs/blob-store.js'
+import { DiskFloor } from '../../blobs/disk-floor.js'
+import { FolderStore } from '../../blobs/folder-store.js'
+import { options as settings } from '../../config/options.js'
+import { IdentityStore } from '../../db/identity/identity-store.js'
+import type { Queryable } from '../../db/database.js'
+import { findSchemaDifference, migrate, migrationNames } from '../../db/migrations/migrate.js'
+import { originalKey } from '../../domain/files/file-model.js'
+import { KeyCheckStore } from '../../domain/secrets/key-check-store.js'
+import { lockNewFolder } from '../../lib/concurrency/folder-lock.js'
+import { sealedKeyId } from '../../lib/secrets/secret-box.js'
+import { listLiveNodes } from '../../nodes/live-nodes.js'
+import { type Digest, digestDatabase, type WorkOptions } from '../../transfer/digest.js'
+import { type ExportReport, exportInstallation } from '../../transfer/export.js'
+import {
+  checkExport,
+  databaseProblem,
+  type ExportCheck,
+  type ImportReport,
+  importInstallation,
+  requireImportable,
+} from '../../transfer/import.js'
+import {
+  type CompleteExport,
+  exportFiles,
+  readExport,
+  verifyParts,
+} from '../../transfer/manifest.js'
+import { TransferError } from '../../transfer/transfer-error.js'
+import { openBlobStore } from '../adapters/blob-store.js'
+import { type DatabaseOptions, databasePath, openDatabase } from './open-database.js'
+import { atRest, openFilesAtRest, readData, readDataAtRest, secretKeyIds } from './data-at-rest.js'
+
+/** The result of a check of an export and of this installation. */
+export interface ImportCheck extends ExportCheck {
+  readonly version: string
+  readonly created_at: string
+  readonly files: CompleteExport['manifest']['files']
+}
+
+const keyRemedy = `put secret.key of that installation into the data folder, or set ${settings.secretKey.name} to its key`
+
+/** Computes the digest of the data; a service may run. */
+export function digestData(options: DatabaseOptions, work: WorkOptions): Promise<Digest> {
+  return readData(options, (db) => digestDatabase(db, work))
+}
+
+/**
+ * Exports an installation that no service runs on into a folder.
+ * @throws TransferError, FolderLockedError
+ */
+export async function exportData(
+  options: DatabaseOptions,
+  {
+    to,
+    version,
+    dropsUndelivered,
+  }: { readonly to: string; readonly version: string; readonly dropsUndelivered: boolean },
+  work: WorkOptions,
+): Promise<ExportReport> {
+  const folder = resolve(to)
+  return withDiskErrors(folder, () =>
+    atRest(options, async () => {
+      const keyIds = secretKeyIds(options)
+      const key = await readDataAtRest(options, (db) => requireKey(db, keyIds))
+      const names = migrationNames()
+      const source = {
+        ...{ version, secret_key_fingerprint: key, fileKey: originalKey },
+        engine: options.config.storage.kind,
+        schema: { number: names.length, name: names.at(-1) ?? '' },
+        files: await openFilesAtRest(options),
+        snapshot: <T>(read: (db: Queryable) => Promise<T>) => readDataAtRest(options, read),
+      }
+      const openFiles = () => FolderStore.open(join(folder, exportFiles.files))
+      return exportInstallation(source, { folder, dropsUndelivered, openFiles }, work)
+    }),
+  )
+}
+
+/** @returns the key that the secrets need. @throws TransferError without it */
+async function requireKey(db: Queryable, keyIds: readonly string[]): Promise<string> {
+  const sealed = await new KeyCheckStore().find(db)
+  const needed = (sealed && sealedKeyId(sealed)) ?? keyIds[0]
+  if (needed === undefined || !keyIds.includes(needed))
+    throw new TransferError(
+      `the export needs the secret key of the installation (${needed ?? 'any'}), to show that you have it: the secrets in the export open with it alone; ${keyRemedy}`,
+    )
+  return needed
+}
+
+/**
+ * Imports an export into the database and the store of files of the settings. After a kill the same
+ * call continues.
+ * @throws TransferError, FolderLockedError
+ */
+export async function importData(
+  options: DatabaseOptions,
+  { from }: { readonly from: string },
+  work: WorkOptions,
+): Promise<ImportReport> {
+  const { config, secrets } = options
+  const found = await verifiedExport(options, from, work)
+  return withDiskErrors(config.dataDir, async () => {
+    const lock = lockNewFolder(config.dataDir)
+    try {
+      await using database = await openDatabase(options)
+      await migrate(database)
+      const nodes = database.dialect.name === 'postgres' ? await listLiveNodes(database) : []
+      if (nodes.length > 0)
+        throw new TransferError(
+          `the nodes ${nodes.map(({ id }) => id).join(', ')} use the database; name an empty one in ${settings.databaseUrl.name}`,
+        )
+      const { store, freeDiskBytes } = config.files
+      const folder = store.kind === 'folder' ? store.folder : store.spoolFolder
+      const floor = new DiskFloor(folder, freeDiskBytes)
+      const identity = new IdentityStore()
+      const files = await openBlobStore(config, secrets, {
+        ...{ database, identity, floor, mayClaim: true },
+      })
+      return await importInstallation(found, { database, files }, work)
+    } finally {
+      lock.release()
+    }
+  })
+}
+
+/**
+ * Checks an export, and that this installation can take it, without writing anything.
+ * @throws TransferError
+ */
+export async function checkImport(
+  options: DatabaseOptions,
+  { from }: { readonly from: string },
+  work: WorkOptions,
+): Promise<ImportCheck> {
+  const found = await verifiedExport(options, from, work)
+  await requireEmpty(options, found)
+  const { version, created_at, files } = found.manifest
+  const checked = await checkExport(found, work)
+  return { version, created_at, files, ...checked }
+}
+
+/** @throws TransferError for an export that is changed, or that this installation cannot take */
+async function verifiedExport(
+  options: DatabaseOptions,
+  from: string,
+  work: WorkOptions,
+): Promise<CompleteExport> {
+  const { kind: store } = options.config.files.store
+  const found = await readExport(resolve(from))
+  const keyIds = secretKeyIds(options)
+  requireImportable(found, { keyIds, keyRemedy, migrations: migrationNames(), store })
+  await verifyParts(found, work)
+  return found
+}
+
+/** A database without tables is empty, too. */
+async function requireEmpty(options: DatabaseOptions, found: CompleteExport): Promise<void> {
+  const { storage } = options.config
+  if (storage.kind === 'sqlite' && !existsSync(databasePath(storage.dataDir))) return
+  await using database = await openDatabase(options)
+  const problem = await database.snapshot(async (db) => {
+    const isMigrated = (await findSchemaDifference(database, db)) === null
+    return isMigrated ? databaseProblem(db, found) : null
+  })
+  if (problem !== null) throw new TransferError(problem)
+}
+
+/** Names the full disk in a sentence. */
+async function withDiskErrors<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOSPC' || (error instanceof BlobError && error.reason === 'full'))
+      throw new TransferError(
+        `the disk of ${folder} is full; free some space and run the same command again, which continues`,
+        { cause: error },
+      )
+    throw error
+  }
+}

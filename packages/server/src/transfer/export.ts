@@ -1,0 +1,244 @@
+import { createHash } from 'node:crypto'
+import { mkdir, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { BlobError, type BlobStore } from '../blobs/blob-store.js'
+import type { Queryable } from '../db/database.js'
+import { sql } from '../db/kysely.js'
+import { syncFolder } from '../lib/system/sync-folder.js'
+import { type Digest, forEachPage, LineSum, type WorkOptions } from './digest.js'
+import { type LineRow, lineOf } from './lines.js'
+import {
+  completeExport,
+  type ExportManifest,
+  type ExportPart,
+  exportFiles,
+  linesPart,
+  PartWriter,
+} from './manifest.js'
+import { readLineBatches } from './part-lines.js'
+import { TransferError } from './transfer-error.js'
+import { findUndelivered, type Undelivered } from './undelivered.js'
+
+/** The installation that is exported. */
+export interface ExportSource
+  extends Pick<ExportManifest, 'version' | 'schema' | 'engine' | 'secret_key_fingerprint'> {
+  /** Runs reads on one state of the data. */
+  readonly snapshot: <T>(read: (db: Queryable) => Promise<T>) => Promise<T>
+  readonly files: Pick<BlobStore, 'kind' | 'open' | 'stat'>
+  /** Returns the key of a file in its store. */
+  readonly fileKey: (file: FileKeyParts) => string
+}
+
+/** The columns that the key of a file in the store is made of. */
+export interface FileKeyParts {
+  readonly appId: string
+  readonly fileId: string
+  readonly uploadId: string
+}
+
+/** The files of the service in the folder of an export. */
+type ExportedFiles = Pick<BlobStore, 'put' | 'stat' | 'open'>
+
+/** The destination of an export. */
+export interface ExportTarget {
+  readonly folder: string
+  /** Opens the store of the files in the folder of the export, which is made by then. */
+  readonly openFiles: () => Promise<ExportedFiles>
+  /** Leaves out what is not delivered. */
+  readonly dropsUndelivered: boolean
+}
+
+/** A line of the list of files. */
+export interface ListedFile {
+  readonly key: string
+  readonly size: number
+  readonly content_type: string
+  /** '' = the file stays in S3 */
+  readonly sha256: string
+}
+
+/** The result of an export. */
+export interface ExportReport {
+  readonly folder: string
+  readonly rows: number
+  readonly files: ExportManifest['files']
+  readonly dropped: readonly Undelivered[]
+}
+
+/**
+ * Prepares a folder for an export: a new or empty one, or one with an export that did not end, of
+ * which the files of the service are kept.
+ * @throws TransferError for any other folder
+ */
+async function prepareFolder(folder: string): Promise<void> {
+  await mkdir(join(folder, exportFiles.files), { recursive: true, mode: 0o700 })
+  const names = await readdir(folder)
+  if (names.includes(exportFiles.complete))
+    throw new TransferError(
+      `${folder} has a complete export already; name another folder with --to, or remove it`,
+    )
+  const { manifest, fileList, files, lines } = exportFiles
+  const known = [manifest, `${manifest}.new`, `${exportFiles.complete}.new`, fileList, files, lines]
+  const foreign = names.find((name) => !known.includes(name))
+  if (foreign !== undefined)
+    throw new TransferError(
+      `${folder} has other files, such as ${foreign}; name another folder with --to`,
+    )
+  await rm(join(folder, lines), { recursive: true, force: true })
+  await mkdir(join(folder, lines), { mode: 0o700 })
+}
+
+/**
+ * Exports all of an installation. After a kill the same call begins anew, and keeps the files of
+ * the service that are copied already.
+ * @throws TransferError
+ */
+export async function exportInstallation(
+  source: ExportSource,
+  { folder, openFiles, dropsUndelivered }: ExportTarget,
+  options: WorkOptions,
+): Promise<ExportReport> {
+  const { version, schema, engine, secret_key_fingerprint } = source
+  const { dropped, parts, ...data } = await source.snapshot(async (db) => {
+    const dropped = await findUndelivered(db)
+    if (dropped.length > 0 && !dropsUndelivered) throw undeliveredError(dropped)
+    await prepareFolder(folder)
+    return {
+      dropped,
+      epoch: await epochOf(db),
+      ids_reserved_until: await idsReservedUntil(db),
+      ...(await writeLines(db, folder, options)),
+    }
+  })
+  // A snapshot would end while large files are copied.
+  const { list, files } = await writeFiles(source, folder, { to: await openFiles(), ...options })
+  await syncFolder(join(folder, exportFiles.lines))
+  await completeExport(folder, {
+    format: 1,
+    kind: 'move',
+    created_at: new Date().toISOString(),
+    ...{ version, schema, engine, secret_key_fingerprint },
+    ...data,
+    parts: [...parts, list],
+    files,
+    dropped: Object.fromEntries(dropped.map(({ what, count }) => [what, count])),
+  })
+  const rows = Object.values(data.digest).reduce((sum, { count }) => sum + count, 0)
+  return { folder, rows, files, dropped }
+}
+
+function undeliveredError(dropped: readonly Undelivered[]): TransferError {
+  const list = dropped.map(({ what, count }) => `${count} ${what}`).join('; ')
+  return new TransferError(
+    `not everything is delivered, and an export has no events and jobs: ${list}; run the service with hermod maintenance on until they are done, or give --drop-undelivered to leave them out`,
+  )
+}
+
+async function writeLines(
+  db: Queryable,
+  folder: string,
+  options: WorkOptions,
+): Promise<{ readonly digest: Digest; readonly parts: readonly ExportPart[] }> {
+  const digest: Record<string, Digest[string]> = {}
+  const parts: ExportPart[] = []
+  await forEachPage(db, options, async (type, pages) => {
+    const sum = new LineSum()
+    const part = await PartWriter.open(folder, linesPart(type.name))
+    try {
+      for await (const page of pages) {
+        const lines = page.map((row) => lineOf(type, row))
+        for (const line of lines) sum.add(line)
+        await part.write(lines)
+      }
+      parts.push(await part.end())
+    } catch (error) {
+      await part.abandon()
+      throw error
+    }
+    if (sum.digest.count > 0) digest[type.name] = sum.digest
+  })
+  return { digest, parts }
+}
+
+/** Copies the files that the lines of the export name. */
+async function writeFiles(
+  source: ExportSource,
+  folder: string,
+  { to, signal, progress }: WorkOptions & { readonly to: ExportedFiles },
+): Promise<{ readonly list: ExportPart; readonly files: ExportManifest['files'] }> {
+  const counts = { count: 0, bytes: 0, missing: 0 }
+  const part = await PartWriter.open(folder, exportFiles.fileList)
+  try {
+    for await (const { lines } of readLineBatches(join(folder, linesPart('files')), 0))
+      for (const line of lines) {
+        signal?.throwIfAborted()
+        const listed = await exportFile(source, to, JSON.parse(line))
+        if (!listed) {
+          counts.missing++
+          continue
+        }
+        await part.write([JSON.stringify(listed)])
+        counts.count++
+        counts.bytes += listed.size
+        progress?.({ done: counts.count, total: 0, text: 'files of the service' })
+      }
+    const store = source.files.kind === 's3' ? 's3' : 'folder'
+    return { list: await part.end(), files: { store, ...counts } }
+  } catch (error) {
+    await part.abandon()
+    throw error
+  }
+}
+
+/** Copies a file of the service. @returns null when the store does not have it */
+async function exportFile(
+  { files: from, fileKey }: ExportSource,
+  to: ExportedFiles,
+  row: LineRow,
+): Promise<ListedFile | null> {
+  const key = fileKey({
+    appId: String(row.app_id),
+    fileId: String(row.file_id),
+    uploadId: String(row.upload_id),
+  })
+  const size = Number(row.size)
+  const listed = { key, size, content_type: String(row.content_type), sha256: '' }
+  if (from.kind === 's3') return (await from.stat(key)) === null ? null : listed
+  const hash = createHash('sha256')
+  try {
+    if ((await to.stat(key))?.size === size)
+      for await (const chunk of await to.open(key)) hash.update(chunk)
+    else {
+      const bytes = hashed(await from.open(key, { expected: { size } }), hash)
+      const body = Readable.from(bytes, { objectMode: false })
+      await to.put(key, body, { contentType: '', maxBytes: size })
+    }
+  } catch (error) {
+    if (error instanceof BlobError && error.reason === 'not_found') return null
+    throw error
+  }
+  return { ...listed, sha256: hash.digest('hex') }
+}
+
+/** Passes bytes on, and adds them to a hash. */
+export async function* hashed(
+  body: AsyncIterable<Uint8Array>,
+  hash: ReturnType<typeof createHash>,
+): AsyncGenerator<Uint8Array, void> {
+  for await (const chunk of body) {
+    hash.update(chunk)
+    yield chunk
+  }
+}
+
+async function epochOf(db: Queryable): Promise<string> {
+  const row = await db.selectFrom('database_identity').select('epoch').executeTakeFirstOrThrow()
+  return row.epoch
+}
+
+async function idsReservedUntil(db: Queryable): Promise<number> {
+  const { rows } = await sql<{ until: number | null }>`
+    select max(reserved_until) as until from id_slots`.execute(db)
+  return Number(rows[0]?.until ?? 0)
+}

@@ -1,0 +1,194 @@
+/** The folder of an export, and its description (decision page 079). */
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { open, readFile, rename, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { syncFolder } from '../lib/system/sync-folder.js'
+import type { Digest, WorkOptions } from './digest.js'
+import { TransferError } from './transfer-error.js'
+
+/** The newest format that this version reads. */
+const format = 1
+
+/** The names in the folder of an export. */
+export const exportFiles = {
+  manifest: 'manifest.json',
+  /** The hash of the manifest; written last. */
+  complete: 'COMPLETE',
+  /** The folder of the lines. */
+  lines: 'lines',
+  /** The folder of the files of the service, by their keys. */
+  files: 'files',
+  /** One line for each file of the service. */
+  fileList: 'files.ndjson',
+} as const
+
+/** A file of an export. */
+export interface ExportPart {
+  /** Its path in the folder. */
+  readonly name: string
+  readonly size: number
+  /** 64 hexadecimal digits. */
+  readonly sha256: string
+}
+
+/** Contents of manifest.json. */
+export interface ExportManifest {
+  readonly format: typeof format
+  /** All of an installation, for another folder or database. */
+  readonly kind: 'move'
+  /** RFC 3339, UTC. */
+  readonly created_at: string
+  /** The version that made it. */
+  readonly version: string
+  /** The newest migration of its database. */
+  readonly schema: { readonly number: number; readonly name: string }
+  readonly engine: 'sqlite' | 'postgres'
+  readonly epoch: string
+  /** The ID of the key that the secrets need. */
+  readonly secret_key_fingerprint: string
+  /** Every ID that was issued is below the first one of this tick of the clock of IDs. */
+  readonly ids_reserved_until: number
+  readonly parts: readonly ExportPart[]
+  readonly digest: Digest
+  readonly files: {
+    /** `s3`: they stay in that store, and are not in the folder. */
+    readonly store: 'folder' | 's3'
+    readonly count: number
+    readonly bytes: number
+    /** Files that the database names and the store does not have. */
+    readonly missing: number
+  }
+  /** What was dropped because it was not delivered, with counts. */
+  readonly dropped: Readonly<Record<string, number>>
+}
+
+/** An export that is complete. */
+export interface CompleteExport {
+  readonly folder: string
+  readonly manifest: ExportManifest
+  /** The hash of the manifest, which names the export. */
+  readonly id: string
+}
+
+/** The path of the lines of a type in the folder of an export. */
+export function linesPart(type: string): string {
+  return `${exportFiles.lines}/${type}.ndjson`
+}
+
+/** Writes the manifest, and after it the mark that the export is complete; both are durable. */
+export async function completeExport(folder: string, manifest: ExportManifest): Promise<void> {
+  const text = `${JSON.stringify(manifest, null, 2)}\n`
+  await writeDurably(folder, exportFiles.manifest, text)
+  await writeDurably(folder, exportFiles.complete, `${sha256Of(text)}\n`)
+}
+
+/**
+ * Reads the manifest of an export.
+ * @throws TransferError for a folder that is no complete export, or one of a newer version
+ */
+export async function readExport(folder: string): Promise<CompleteExport> {
+  const mark = await readOptional(join(folder, exportFiles.complete))
+  const text = await readOptional(join(folder, exportFiles.manifest))
+  if (mark === null || text === null)
+    throw new TransferError(
+      `${folder} has no complete export (${exportFiles.complete} or ${exportFiles.manifest} is missing); name the folder that hermod export has written, or run hermod export again`,
+    )
+  const id = sha256Of(text)
+  if (mark.trim() !== id) throw changed(folder, exportFiles.manifest)
+  const manifest = JSON.parse(text) as Omit<ExportManifest, 'format'> & { readonly format: number }
+  if (manifest.format > format)
+    throw new TransferError(
+      `the export in ${folder} was made by Hermod ${manifest.version} in a newer format; import it with that version or a later one`,
+    )
+  return { folder, manifest: { ...manifest, format }, id }
+}
+
+/** Compares every part with the manifest. @throws TransferError for one that is missing or changed */
+export async function verifyParts(
+  { folder, manifest: { parts } }: CompleteExport,
+  { signal, progress }: WorkOptions,
+): Promise<void> {
+  const total = parts.reduce((sum, { size }) => sum + size, 0)
+  let done = 0
+  for (const { name, size, sha256 } of parts) {
+    const path = join(folder, name)
+    if ((await stat(path).catch(() => null))?.size !== size) throw changed(folder, name)
+    const hash = createHash('sha256')
+    for await (const chunk of createReadStream(path, { highWaterMark: 2 ** 20 })) {
+      signal?.throwIfAborted()
+      hash.update(chunk)
+      done += chunk.length
+      progress?.({ done, total, text: `checking ${name}` })
+    }
+    if (hash.digest('hex') !== sha256) throw changed(folder, name)
+  }
+}
+
+/** Says that a file of an export is not as it was written. */
+export function changed(folder: string, name: string): TransferError {
+  return new TransferError(
+    `${name} of the export in ${folder} is missing, cut off or changed since it was written; copy the export again, or run hermod export again`,
+  )
+}
+
+/** Writes a file in a folder of an export, and computes its size and hash. */
+export class PartWriter {
+  readonly #hash = createHash('sha256')
+  #size = 0
+
+  private constructor(
+    private readonly name: string,
+    private readonly handle: Awaited<ReturnType<typeof open>>,
+  ) {}
+
+  static async open(folder: string, name: string): Promise<PartWriter> {
+    return new PartWriter(name, await open(join(folder, name), 'w', 0o600))
+  }
+
+  async write(lines: readonly string[]): Promise<void> {
+    if (lines.length === 0) return
+    const bytes = Buffer.from(`${lines.join('\n')}\n`)
+    this.#hash.update(bytes)
+    this.#size += bytes.length
+    await this.handle.writeFile(bytes)
+  }
+
+  /** Makes the file durable. */
+  async end(): Promise<ExportPart> {
+    await this.handle.sync()
+    await this.handle.close()
+    return { name: this.name, size: this.#size, sha256: this.#hash.digest('hex') }
+  }
+
+  /** Closes the file after a failure. */
+  async abandon(): Promise<void> {
+    await this.handle.close().catch(() => {})
+  }
+}
+
+async function writeDurably(folder: string, name: string, text: string): Promise<void> {
+  const path = join(folder, name)
+  const handle = await open(`${path}.new`, 'w', 0o600)
+  try {
+    await handle.writeFile(text)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+  await rename(`${path}.new`, path)
+  await syncFolder(folder)
+}
+
+async function readOptional(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
+  }
+}
+
+function sha256Of(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}

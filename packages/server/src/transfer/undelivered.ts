@@ -1,0 +1,37 @@
+import type { Queryable } from '../db/database.js'
+import { sql } from '../db/kysely.js'
+
+/** Work in progress that no export has, such as events that a webhook has not received. */
+export interface Undelivered {
+  readonly what: string
+  readonly count: number
+}
+
+/**
+ * Lists what an export would drop: the outbox and jobs are not exported, so every follower of the
+ * outbox must be at its end. A consumer that is behind reads the current state after an import.
+ */
+export async function findUndelivered(db: Queryable): Promise<readonly Undelivered[]> {
+  const { rows } = await sql<Undelivered>`
+    select 'events for the consumer ' || c.consumer as what,
+      sum(h.position - coalesce(p.position, 0)) as count
+    from (select distinct consumer from outbox_positions) c
+    cross join outbox_heads h
+    left join outbox_positions p on p.consumer = c.consumer and p.app_id = h.app_id
+    where h.position > coalesce(p.position, 0) group by c.consumer
+    union all
+    select 'events for the webhook ' || e.endpoint_id || ' of ' || e.app_id, h.position - e.position
+    from webhook_endpoints e join outbox_heads h on h.app_id = e.app_id
+    where e.state = 'enabled' and h.position > e.position
+    union all
+    select case state when 'dead' then 'dead' else 'waiting' end || ' events of the webhook '
+      || endpoint_id || ' of ' || app_id, count(*)
+    from webhook_events group by app_id, endpoint_id, state
+    union all
+    select 'events for the reader ' || c.name || ' of ' || c.app_id, h.position - c.position
+    from event_consumers c join outbox_heads h on h.app_id = c.app_id where h.position > c.position
+    union all
+    select 'jobs of the kind ' || kind, count(*) from jobs where outcome = '' group by kind
+    order by 1`.execute(db)
+  return rows.map(({ what, count }) => ({ what, count: Number(count) }))
+}

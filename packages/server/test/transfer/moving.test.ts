@@ -1,0 +1,308 @@
+/** `hermod export --move`, `hermod import` and `hermod digest`, on and between both databases. */
+import { createHash } from 'node:crypto'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { type Backend, startServer, testBackends, waitFor } from '@hermod/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Database } from '../../dist/db/database.js'
+import { migrate } from '../../dist/db/migrations/migrate.js'
+import { lockFolder } from '../../dist/lib/concurrency/folder-lock.js'
+import { lineTypes } from '../../dist/transfer/lines.js'
+import { openDialect } from '../support/database/database-place.js'
+import { fetchAs, fileTypes, png, sendFile } from '../support/files/files.js'
+import { callHermod } from '../support/hermod-command.js'
+import { integrityCast } from '../support/integrity/cast.js'
+import { integrityFaults, sendText } from '../support/messaging/messaging.js'
+import { direct, SyncClient, syncPage } from '../support/messaging/sync-client.js'
+import { fillTables } from '../support/transfer/filled-tables.js'
+import { digestOf, Installation, secretKey, succeed } from '../support/transfer/installations.js'
+import { WatchedServer } from '../support/watched-server.js'
+
+const [sqlite] = testBackends() as [Backend]
+
+/** An embedded database with rows in every table. */
+async function filled(): Promise<Installation> {
+  const source = await Installation.create(sqlite)
+  source.makeFolder()
+  await using database = new Database(openDialect(source))
+  await migrate(database)
+  await fillTables(database)
+  return source
+}
+
+function exported(source: Installation, ...more: readonly string[]): Promise<unknown> {
+  const args = ['export', '--move', '--to', source.exportFolder, '--json', ...more]
+  return succeed(source.hermod(...args))
+}
+
+describe.each(testBackends())('a move to $name', (backend) => {
+  it('and back keeps every row of every table: the digests are equal', async () => {
+    await using source = await filled()
+    await using there = await Installation.create(backend)
+    await using back = await Installation.create(sqlite)
+    const digest = await digestOf((...args) => source.hermod(...args))
+    expect(Object.keys(digest).sort()).toEqual(lineTypes.map(({ name }) => name).sort())
+    await exported(source, '--drop-undelivered')
+    await succeed(there.hermod('import', source.exportFolder, '--json'))
+    expect(await digestOf((...args) => there.hermod(...args))).toEqual(digest)
+    there.makeFolder()
+    await exported(there, '--drop-undelivered')
+    await succeed(back.hermod('import', there.exportFolder, '--json'))
+    expect(await digestOf((...args) => back.hermod(...args))).toEqual(digest)
+    const [lines, again] = [source, there].map(({ exportFolder }) =>
+      lineTypes
+        .map(({ name }) => readFileSync(join(exportFolder, 'lines', `${name}.ndjson`), 'utf8'))
+        .map((text) => text.split('\n').sort()),
+    )
+    expect(again).toEqual(lines)
+  })
+
+  it('keeps tokens, files and positions: clients continue, and the check finds no fault', {
+    timeout: 60_000,
+  }, async () => {
+    const from = testBackends().find(({ name }) => name !== backend.name) ?? sqlite
+    const env = { HERMOD_SECRET_KEY: secretKey, HERMOD_OUTBOUND_ALLOW: '127.0.0.1,::1' }
+    await using watched = await WatchedServer.start(from, { env })
+    const { server } = watched
+    const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
+    await integrityCast(server)
+    const ticket = { to_id: bob.id, to_type: 1, file_type: fileTypes.picture }
+    const address = await sendFile(alice.api, ticket, png)
+    await sendText(alice.api, bob.id, 'a picture', { attachment: JSON.stringify({ url: address }) })
+    const client = new SyncClient(alice.api)
+    await client.syncToEnd({ list: true })
+    const events = { query: { consumer: 'backend' } }
+    await server.api.admin().succeed('GET', '/events', events)
+    await sendText(bob.api, alice.id, 'before the move')
+    await allHandled(watched)
+    const args = ['export', '--move', '--to', join(watched.server.dataDir, 'export'), '--json']
+    const running = await callHermod(args, { ...watched.settings, ...env })
+    expect(running.err).toMatch(/is in use by process|use the database; stop them/)
+    const digest = await digestOf((...args) => callHermod(args, watched.settings))
+    await server.stop()
+
+    await using there = await Installation.create(backend)
+    const settings = { ...watched.settings, ...env }
+    expect(await callHermod(args, settings)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('1 events for the reader backend of test'),
+    })
+    const report = await succeed(callHermod([...args, '--drop-undelivered'], settings))
+    expect(report).toMatchObject({
+      dropped: [{ what: 'events for the reader backend of test', count: 1 }],
+      files: { store: 'folder', count: 1, bytes: png.length, missing: 0 },
+    })
+    await succeed(there.hermod('import', String(args[3]), '--json'))
+    expect(await digestOf((...command) => there.hermod(...command))).toEqual(digest)
+
+    const { appId, adminToken, operatorToken } = server
+    await using moved = await startServer({
+      ...{ appId, adminToken, operatorToken, env, dataDir: there.dataDir },
+      ...(there.databaseUrl === undefined ? {} : { databaseUrl: there.databaseUrl }),
+    })
+    const aliceThere = moved.api.as(alice.token)
+    const page = await syncPage(aliceThere, { after: client.pos })
+    expect(page.reset ?? false).toBe(false)
+    const clientThere = new SyncClient(aliceThere)
+    clientThere.pos = client.pos
+    for (const [name, log] of client.logs) clientThere.logs.set(name, log)
+    await clientThere.sync()
+    await sendText(moved.api.as(bob.token), alice.id, 'after the move')
+    await clientThere.sync()
+    const held = clientThere.held(direct(alice.id, bob.id))
+    const messages = [...(held?.messages.values() ?? [])].map(({ seq, content }) => [seq, content])
+    expect(messages).toEqual([
+      [1, 'a picture'],
+      [2, 'before the move'],
+      [3, 'after the move'],
+    ])
+    const moveUrl = address.replace(server.url, moved.url)
+    expect(await fetchAs(moved.api, bob.token, moveUrl)).toEqual(png)
+    const { data } = await moved.api.admin().succeed('GET', '/events', events)
+    expect(data.events).toMatchObject([{ data: { content: 'after the move' } }])
+    expect(await integrityFaults(moved)).toEqual([])
+  })
+})
+
+describe('exports and imports', () => {
+  const backend = sqlite
+  let sound: Installation
+
+  beforeAll(async () => {
+    sound = await filled()
+    await exported(sound, '--drop-undelivered')
+  })
+  afterAll(() => sound[Symbol.asyncDispose]())
+
+  it('an export is refused while a service runs, without its key, and into a folder with files', async () => {
+    await using source = await filled()
+    const to = source.exportFolder
+    const args = ['export', '--move', '--to', to, '--drop-undelivered']
+    const attempt = (settings: object, more = args) =>
+      callHermod(more, { ...source.settings, ...settings })
+    expect((await attempt({ HERMOD_SECRET_KEY: undefined })).err).toContain(
+      'needs the secret key of the installation',
+    )
+    expect((await attempt({}, ['export', '--to', to])).err).toContain('give --move')
+    expect((await attempt({ HERMOD_DATA_DIR: to })).err).toContain('there is no')
+    const { err } = await attempt({}, ['export', '--move', '--to', to])
+    expect(err).toContain('not everything is delivered')
+    expect(existsSync(to)).toBe(false)
+    const lock = lockFolder(source.dataDir)
+    expect((await attempt({})).err).toContain('is in use by process')
+    lock.release()
+    mkdirSync(to)
+    writeFileSync(join(to, 'mine.txt'), '')
+    expect((await attempt({})).err).toContain('has other files, such as mine.txt')
+    rmSync(join(to, 'mine.txt'))
+    expect((await attempt({})).code).toBe(0)
+    expect((await attempt({})).err).toContain('has a complete export already')
+  })
+
+  it.each<[string, (folder: string) => void, string]>([
+    ['without its mark', (folder) => rmSync(join(folder, 'COMPLETE')), 'has no complete export'],
+    [
+      'with another manifest',
+      (folder) => change(folder, 'manifest.json', '"kind": "move"', '"kind": "all"'),
+      'manifest.json of the export in',
+    ],
+    [
+      'with a cut file',
+      (folder) => truncateSync(join(folder, 'lines/users.ndjson'), 100),
+      'lines/users.ndjson of the export in',
+    ],
+    [
+      'with a changed byte',
+      (folder) => change(folder, 'lines/users.ndjson', 'app1', 'app2'),
+      'cut off or changed',
+    ],
+    ['without a file', (folder) => rmSync(join(folder, 'lines/users.ndjson')), 'is missing'],
+    [
+      'of a newer format',
+      (folder) => rewrite(folder, (manifest) => ({ ...manifest, format: 2, version: '9.0.0' })),
+      'was made by Hermod 9.0.0 in a newer format',
+    ],
+    [
+      'of a newer schema',
+      (folder) =>
+        rewrite(folder, (manifest) => ({
+          ...manifest,
+          schema: { number: 99, name: '099-later' },
+          version: '9.0.0',
+        })),
+      'it has the schema 99, and this version knows schemas up to 1; import it with Hermod 9.0.0',
+    ],
+    [
+      'of another key',
+      (folder) => rewrite(folder, (each) => ({ ...each, secret_key_fingerprint: 'abcdefgh' })),
+      'need the secret key abcdefgh',
+    ],
+    [
+      'with another digest',
+      (folder) =>
+        rewrite(folder, (each) => ({
+          ...each,
+          digest: { ...each.digest, users: { ...each.digest.users, count: 4 } },
+        })),
+      'the database does not have what the export has (users: 3 of 4 rows)',
+    ],
+  ])('an export %s is refused', async (_, damage, text) => {
+    await using there = await Installation.create(backend)
+    cpSync(sound.exportFolder, there.exportFolder, { recursive: true })
+    damage(there.exportFolder)
+    const { code, err } = await there.hermod('import', there.exportFolder)
+    expect([code, err]).toEqual([1, expect.stringContaining(text)])
+    const started = await there.hermod('check')
+    expect([started.code, started.err]).toEqual([1, expect.any(String)])
+  })
+
+  it('an import needs an empty database', async () => {
+    await using there = await Installation.create(backend)
+    const { exportFolder } = sound
+    await succeed(there.hermod('import', exportFolder, '--json'))
+    const again = await there.hermod('import', exportFolder)
+    expect([again.code, again.err]).toEqual([
+      1,
+      expect.stringContaining('is not empty (it has apps)'),
+    ])
+    const checked = await there.hermod('import', exportFolder, '--check')
+    expect(checked.err).toContain('is not empty')
+  })
+
+  it('a check counts, names what cannot be imported, and writes nothing', async () => {
+    await using there = await Installation.create(backend)
+    const folder = there.exportFolder
+    cpSync(sound.exportFolder, folder, { recursive: true })
+    const check = () => there.hermod('import', folder, '--check', '--json')
+    expect(await succeed(check())).toMatchObject({
+      counts: { users: 3, messages: 3, groups: 3 },
+      problems: 0,
+      samples: [],
+    })
+    expect(existsSync(there.dataDir)).toBe(false)
+    change(folder, 'lines/operator_tokens.ndjson', '"created_at":', '"made_at":')
+    change(folder, 'lines/users.ndjson', '"nick_name":"', '"nick_name":"\\u0000')
+    rewrite(folder, (manifest) => ({ ...manifest, parts: manifest.parts.map(asItIs(folder)) }))
+    const { code, out, err } = await check()
+    expect([code, err]).toEqual([1, expect.stringContaining('2 lines cannot be imported')])
+    expect(JSON.parse(out)).toMatchObject({
+      problems: 2,
+      samples: [
+        { type: 'operator_tokens', line: 1, reason: expect.stringContaining('made_at') },
+        { type: 'users', line: 1, reason: 'has U+0000 in nick_name, which no database stores' },
+      ],
+    })
+    const imported = await there.hermod('import', folder)
+    expect(imported.err).toContain('line 1 of lines/operator_tokens.ndjson has a member made_at')
+    // What was written before stays for a repaired export, and no service uses it.
+    expect((await there.hermod('check')).err).toContain('has an unfinished import')
+    const another = await there.hermod('import', sound.exportFolder)
+    expect(another.err).toContain('has an unfinished import of another export')
+  })
+})
+
+type Manifest = Record<string, never> & {
+  readonly parts: readonly { readonly name: string }[]
+  readonly digest: Readonly<Record<string, object>>
+}
+
+/** Replaces the first such text in a file of an export. */
+function change(folder: string, name: string, from: string, to: string): void {
+  const path = join(folder, name)
+  writeFileSync(path, readFileSync(path, 'utf8').replace(from, to))
+}
+
+/** Writes another manifest, with its mark. */
+function rewrite(folder: string, edit: (manifest: Manifest) => object): void {
+  const path = join(folder, 'manifest.json')
+  const text = JSON.stringify(edit(JSON.parse(readFileSync(path, 'utf8'))))
+  writeFileSync(path, text)
+  writeFileSync(join(folder, 'COMPLETE'), createHash('sha256').update(text).digest('hex'))
+}
+
+/** The entry of a part as its file is now. */
+function asItIs(folder: string): (part: { readonly name: string }) => object {
+  return ({ name }) => {
+    const bytes = readFileSync(join(folder, name))
+    return { name, size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') }
+  }
+}
+
+/** Waits until no consumer and no job has work left. */
+async function allHandled({ sql }: WatchedServer): Promise<void> {
+  const isHandled = async () => {
+    const jobs = await sql.run("select 1 from jobs where outcome = ''")
+    const behind = await sql.run(`select 1 from outbox_positions p
+      join outbox_heads h on h.app_id = p.app_id where h.position > p.position`)
+    return jobs.length + behind.length === 0
+  }
+  await waitFor(isHandled, { what: 'the end of the work of consumers', timeoutMs: 20_000 })
+}

@@ -1,0 +1,91 @@
+/** The page and the JSON Schema of docs/reference on the lines of exports. Pure, as the other pages. */
+import type { LineType } from '@hermod/server/dist/transfer/lines.js'
+import { code, markdownPage, markdownTable } from './render.js'
+
+type Kind = LineType['columns'][number]['kind']
+
+const kinds: Readonly<Record<Kind, { readonly schema: object; readonly text: string }>> = {
+  text: { schema: { type: 'string' }, text: 'text' },
+  bigint: {
+    schema: { type: 'string', pattern: '^(0|-?[1-9][0-9]{0,18})$' },
+    text: 'integer of 64 bits, as decimal text',
+  },
+  integer: {
+    schema: { type: 'integer', minimum: -(2 ** 31) + 1, maximum: 2 ** 31 - 1 },
+    text: 'integer',
+  },
+  smallint: {
+    schema: { type: 'integer', minimum: -(2 ** 15) + 1, maximum: 2 ** 15 - 1 },
+    text: 'small integer',
+  },
+}
+
+/** The name of the file with the schemas, next to the page. */
+export const exportSchemaFile = 'export.schema.json'
+
+/** Returns one JSON Schema (2020-12) for all lines. */
+export function renderExportSchema(types: readonly LineType[]): string {
+  const schema = {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'A line of an export of Hermod',
+    oneOf: types.map(({ name }) => ({ $ref: `#/$defs/${name}` })),
+    $defs: Object.fromEntries(types.map((type) => [type.name, lineSchema(type)])),
+  }
+  return `${JSON.stringify(schema, null, 2)}\n`
+}
+
+function lineSchema({ name, columns, key }: LineType) {
+  const members = columns.map(({ member, kind }) => [member, kinds[kind].schema])
+  const inKey = columns.filter((column) => key.includes(column.name))
+  return {
+    type: 'object',
+    properties: { type: { const: name }, ...Object.fromEntries(members) },
+    required: ['type', ...inKey.map(({ member }) => member)],
+    additionalProperties: false,
+  }
+}
+
+export function renderExport(types: readonly LineType[]): string {
+  return markdownPage('Exports', [
+    'The folder that `hermod export --move` writes, and that `hermod import` reads. [Moving](../guides/moving.md) shows how to use it, [079](../decisions/079-transfer.md) explains its form.',
+    '## The folder',
+    markdownTable(
+      ['File', 'Contents'],
+      [
+        [
+          code('manifest.json'),
+          'format, version, schema, engine, epoch, ID of the secret key, parts with size and SHA-256, digest, counts of files, what was left out',
+        ],
+        [
+          code('lines/<type>.ndjson'),
+          'one line of JSON for each row of a type, in the order of its key',
+        ],
+        [
+          code('files.ndjson'),
+          'one line for each file of the service: `key`, `size`, `content_type`, `sha256` (empty: the file stays in S3)',
+        ],
+        [code('files/<key>'), 'the files of the service'],
+        [
+          code('COMPLETE'),
+          'SHA-256 of `manifest.json`, written last: without it the export is not complete',
+        ],
+      ],
+    ),
+    '## Lines',
+    `A line is an object as RFC 8785 (JSON Canonicalization Scheme) writes it: UTF-8, members in order, no spaces. Its member \`type\` names the table, the others are columns; a column that is named \`type\` itself is the member \`kind\`. Null is left out. Texts are not normalised, and JSON that is stored as text is a text here. [${exportSchemaFile}](${exportSchemaFile}) has the JSON Schemas.`,
+    'The digest of a type is the number of its lines and the sum modulo 2^256 of SHA-256 over each line without its line break. It does not depend on the order, and is the same for SQLite and PostgreSQL; `hermod digest` prints it.',
+    'What is not in lines is made again by an import: counts, and the positions of webhooks and readers of the log, which are at the end. Leases, sessions, jobs, events that are delivered, and waiting events are not exported.',
+    '## Types',
+    ...types.flatMap(({ name, columns, key }) => [
+      `### ${name}`,
+      markdownTable(
+        ['Member', 'Kind', 'Key'],
+        columns.map((column) => [
+          code(column.member),
+          kinds[column.kind].text,
+          key.includes(column.name) ? 'yes' : '',
+        ]),
+      ),
+    ]),
+  ])
+}
