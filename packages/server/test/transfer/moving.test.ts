@@ -10,7 +10,15 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { type Backend, startServer, testBackends, waitFor } from '@hermod/testkit'
+import {
+  type Backend,
+  isFullRun,
+  memoryDisk,
+  PostgresCluster,
+  startServer,
+  testBackends,
+  waitFor,
+} from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Database } from '../../dist/db/database.js'
 import { migrate } from '../../dist/db/migrations/migrate.js'
@@ -268,6 +276,30 @@ describe('exports and imports', () => {
     expect(another.err).toContain('has an unfinished import of another export')
   })
 })
+
+if (isFullRun && testBackends().some(({ name }) => name === 'postgres'))
+  it('an export reads a standby while nodes run on its primary', { timeout: 120_000 }, async () => {
+    await using primary = await PostgresCluster.start({
+      folder: memoryDisk(),
+      settings: { fsync: 'off', full_page_writes: 'off' },
+    })
+    const database = await primary.createDatabase()
+    const env = { HERMOD_SECRET_KEY: secretKey }
+    await using node = await startServer({ databaseUrl: database.url, env })
+    const [alice, bob] = [await node.api.newSession(), await node.api.newSession()]
+    await sendText(alice.api, bob.id, 'hello')
+    await using standby = await primary.startStandby()
+    await primary.waitForStandby(standby)
+    await using there = await Installation.create(sqlite)
+    const settings = {
+      ...{ ...env, HERMOD_DATA_DIR: node.dataDir },
+      HERMOD_DATABASE_URL: standby.urlOf(new URL(database.url).pathname.slice(1)),
+    }
+    const args = ['export', '--move', '--drop-undelivered', '--to', there.exportFolder, '--json']
+    await succeed(callHermod(args, settings))
+    await succeed(there.hermod('import', there.exportFolder, '--json'))
+    expect((await digestOf((...each) => there.hermod(...each))).messages?.count).toBe(1)
+  })
 
 type Manifest = Record<string, never> & {
   readonly parts: readonly { readonly name: string }[]
