@@ -57,14 +57,14 @@ export function renderExport(types: readonly LineType[]): string {
           'format, version, schema, engine, epoch, ID of the secret key, parts with size and SHA-256, digest, counts of files, what was left out',
         ],
         [
-          code('lines/<type>.ndjson'),
+          code('lines/TYPE.ndjson'),
           'one line of JSON for each row of a type, in the order of its key',
         ],
         [
           code('files.ndjson'),
           'one line for each file of the service: `key`, `size`, `content_type`, `sha256` (empty: the file stays in S3)',
         ],
-        [code('files/<key>'), 'the files of the service'],
+        [code('files/KEY'), 'the files of the service'],
         [
           code('COMPLETE'),
           'SHA-256 of `manifest.json`, written last: without it the export is not complete',

@@ -11,33 +11,34 @@ export interface ImportState {
   readonly lines: number
 }
 
-/** The unfinished import of a database; a finished one leaves no row. */
-export class ImportStore {
-  async find(db: Queryable): Promise<ImportState | null> {
-    const row = await db
-      .selectFrom('data_imports')
-      .select(['source', 'part', 'bytes', 'lines'])
-      .executeTakeFirst()
-    return row ?? null
-  }
+/** @returns the unfinished import of a database; a finished one leaves no row */
+export async function findImport(db: Queryable): Promise<ImportState | null> {
+  const row = await db
+    .selectFrom('data_imports')
+    .select(['source', 'part', 'bytes', 'lines'])
+    .executeTakeFirst()
+  return row ?? null
+}
 
-  async insert(tx: Queryable, state: ImportState): Promise<void> {
-    await tx.insertInto('data_imports').values(state).execute()
-  }
+export async function insertImport(tx: Queryable, state: ImportState): Promise<void> {
+  await tx.insertInto('data_imports').values(state).execute()
+}
 
-  /** @returns false when the import is not where it was: another process has continued it */
-  async update(tx: Queryable, from: ImportState, to: ImportState): Promise<boolean> {
-    const { part, bytes, lines } = to
-    const { numUpdatedRows } = await tx
-      .updateTable('data_imports')
-      .set({ part, bytes, lines })
-      .where('part', '=', from.part)
-      .where('bytes', '=', from.bytes)
-      .executeTakeFirstOrThrow()
-    return numUpdatedRows > 0n
-  }
+/** @returns false when the import is not where it was: another process has continued it */
+export async function moveImport(
+  tx: Queryable,
+  from: ImportState,
+  { part, bytes, lines }: ImportState,
+): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('data_imports')
+    .set({ part, bytes, lines })
+    .where('part', '=', from.part)
+    .where('bytes', '=', from.bytes)
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows > 0n
+}
 
-  async delete(tx: Queryable): Promise<void> {
-    await tx.deleteFrom('data_imports').execute()
-  }
+export async function deleteImport(tx: Queryable): Promise<void> {
+  await tx.deleteFrom('data_imports').execute()
 }

@@ -10,7 +10,13 @@ import { toInt64 } from '../lib/ids/int64.js'
 import { makeDerived } from './derived.js'
 import { digestDatabase, digestDifferences, type WorkOptions } from './digest.js'
 import { hashed, type ListedFile } from './export.js'
-import { type ImportState, ImportStore } from './import-store.js'
+import {
+  deleteImport,
+  findImport,
+  type ImportState,
+  insertImport,
+  moveImport,
+} from './import-store.js'
 import { LineError, type LineType, lineTypes, valuesOf } from './lines.js'
 import {
   type CompleteExport,
@@ -69,7 +75,6 @@ export interface ExportCheck {
 const maxSamples = 20
 /** Tables with rows in an empty database, which an import changes. */
 const seeded: readonly string[] = ['database_identity']
-const store = new ImportStore()
 
 /**
  * Checks that this installation can take an export, before it is read and anything is written.
@@ -146,7 +151,7 @@ export async function importInstallation(
     if (database.dialect.name === 'postgres') await sql`analyze`.execute(db)
     options.progress?.({ done: 0, total: rowsOf(manifest), text: 'checking the database' })
     await requireDigest(database, manifest, options)
-    await store.delete(db)
+    await deleteImport(db)
   })
   return { epoch: manifest.epoch, rows: rowsOf(manifest), files: manifest.files }
 }
@@ -156,7 +161,7 @@ export async function databaseProblem(
   db: Queryable,
   { id }: CompleteExport,
 ): Promise<string | null> {
-  const state = await store.find(db)
+  const state = await findImport(db)
   if (state)
     return state.source === id
       ? null
@@ -175,11 +180,11 @@ async function begin(db: Queryable, found: CompleteExport): Promise<ImportState>
   return db.transaction().execute(async (tx) => {
     const problem = await databaseProblem(tx, found)
     if (problem !== null) throw new TransferError(problem)
-    const known = await store.find(tx)
+    const known = await findImport(tx)
     if (known) return known
     const [first] = typesIn(found.manifest)
     const state = { source: found.id, part: first?.name ?? '', bytes: 0, lines: 0 }
-    await store.insert(tx, state)
+    await insertImport(tx, state)
     return state
   })
 }
@@ -208,7 +213,7 @@ async function importRows(
     state = next
     writing = db.transaction().execute(async (tx) => {
       if (statement) await database.bulk(tx, statement, rows)
-      if (!(await store.update(tx, previous, next)))
+      if (!(await moveImport(tx, previous, next)))
         throw new TransferError('another process imports into the database; wait for its end')
     })
     // Reported where it is awaited, after the next batch is read.

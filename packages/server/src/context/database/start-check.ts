@@ -1,6 +1,6 @@
 import type { Database } from '../../db/database.js'
 import { findSchemaProblem, type Release } from '../../db/migrations/migrate.js'
-import { ImportStore } from '../../transfer/import-store.js'
+import { findImport } from '../../transfer/import-store.js'
 
 /** The database did not answer the check. */
 export class DatabaseUnreachableError extends Error {
@@ -35,7 +35,7 @@ export async function requireUsable(database: Database, options: StartCheckOptio
 
 /** @throws Error when a part of the data is missing, since an import was interrupted or failed */
 export async function requireFinishedImport(database: Database): Promise<void> {
-  const state = await database.read((db) => new ImportStore().find(db))
+  const state = await database.read((db) => findImport(db))
   if (state !== null)
     throw new Error(
       'the database has an unfinished import; run hermod import with the same folder again, which continues it, or use another database',

@@ -9,7 +9,6 @@ import { IdentityStore } from '../../db/identity/identity-store.js'
 import type { Queryable } from '../../db/database.js'
 import { findSchemaDifference, migrate, migrationNames } from '../../db/migrations/migrate.js'
 import { originalKey } from '../../domain/files/file-model.js'
-import { KeyCheckStore } from '../../domain/secrets/key-check-store.js'
 import { lockNewFolder } from '../../lib/concurrency/folder-lock.js'
 import { sealedKeyId } from '../../lib/secrets/secret-box.js'
 import { listLiveNodes } from '../../nodes/live-nodes.js'
@@ -82,8 +81,8 @@ export async function exportData(
 
 /** @returns the key that the secrets need. @throws TransferError without it */
 async function requireKey(db: Queryable, keyIds: readonly string[]): Promise<string> {
-  const sealed = await new KeyCheckStore().find(db)
-  const needed = (sealed && sealedKeyId(sealed)) ?? keyIds[0]
+  const check = await db.selectFrom('key_checks').select('sealed').executeTakeFirst()
+  const needed = (check && sealedKeyId(check.sealed)) ?? keyIds[0]
   if (needed === undefined || !keyIds.includes(needed))
     throw new TransferError(
       `the export needs the secret key of the installation (${needed ?? 'any'}), to show that you have it: the secrets in the export open with it alone; ${keyRemedy}`,
