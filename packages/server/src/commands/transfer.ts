@@ -10,10 +10,7 @@ import {
 } from './runtime/command.js'
 import { argument, commandOf, flag, option } from './runtime/fields.js'
 import { formatTable } from './runtime/output.js'
-import { openProgress } from './user/progress.js'
-
-/** A number of rows that a bar is scaled to where the number of rows is not known. */
-const unknownTotal = 0
+import { openProgress } from './runtime/progress.js'
 
 export function addDigestCommand(program: Command, context: CommandContext): void {
   printingCommand(
@@ -137,9 +134,9 @@ async function withProgress<T>(
   context: CommandContext,
   work: (progress: (progress: CommandProgress) => void) => Promise<T>,
 ): Promise<T> {
-  const bar = await openProgress(context.dependencies.stderr, unknownTotal)
+  const bar = await openProgress(context.dependencies.stderr, 0)
   try {
-    return await work(({ done = 0, text = '' }) => bar.show(done, text))
+    return await work(({ done = 0, text = '', total }) => bar.show(done, text, total))
   } finally {
     bar.close()
   }

@@ -95,8 +95,9 @@ describe.each(testBackends())('a move to $name', (backend) => {
     const running = await callHermod(args, { ...watched.settings, ...env })
     expect(running.err).toMatch(/is in use by process|use the database; stop them/)
     const digest = await digestOf((...args) => callHermod(args, watched.settings))
-    await server.stop()
 
+    // Nothing of users changes in maintenance, so the service may run on.
+    await succeed(callHermod(['maintenance', 'on', '--json'], watched.settings))
     await using there = await Installation.create(backend)
     const settings = { ...watched.settings, ...env }
     expect(await callHermod(args, settings)).toMatchObject({
@@ -108,6 +109,7 @@ describe.each(testBackends())('a move to $name', (backend) => {
       dropped: [{ what: 'events for the reader backend of test', count: 1 }],
       files: { store: 'folder', count: 1, bytes: png.length, missing: 0 },
     })
+    await server.stop()
     await succeed(there.hermod('import', String(args[3]), '--json'))
     expect(await digestOf((...command) => there.hermod(...command))).toEqual(digest)
 

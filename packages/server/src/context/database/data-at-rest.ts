@@ -8,7 +8,7 @@ import { options as settings } from '../../config/options.js'
 import type { Database, Queryable } from '../../db/database.js'
 import { sql } from '../../db/kysely.js'
 import { findSchemaDifference } from '../../db/migrations/migrate.js'
-import { lockFolder } from '../../lib/concurrency/folder-lock.js'
+import { FolderLockedError, lockFolder } from '../../lib/concurrency/folder-lock.js'
 import { SecretKeys } from '../../lib/secrets/secret-keys.js'
 import { listLiveNodes } from '../../nodes/live-nodes.js'
 import { TransferError } from '../../transfer/transfer-error.js'
@@ -43,20 +43,38 @@ export async function readData<T>(
 }
 
 /**
- * Runs work on an installation while no service can start on it, where its folder decides that.
- * @throws FolderLockedError while a service runs
+ * Runs work on an installation while no service can start on it, where its folder decides that. A
+ * service in maintenance may run.
+ * @throws FolderLockedError while another service runs
  */
-export async function atRest<T>(
-  { config: { storage } }: DatabaseOptions,
-  work: () => Promise<T>,
-): Promise<T> {
+export async function atRest<T>(options: DatabaseOptions, work: () => Promise<T>): Promise<T> {
+  const { storage } = options.config
   const isOwn = storage.kind === 'sqlite' && !existsSync(join(storage.dataDir, backupMark))
-  const lock = isOwn ? lockFolder(storage.dataDir) : null
+  const lock = isOwn ? await lockUnlessInMaintenance(options) : null
   try {
     return await work()
   } finally {
     lock?.release()
   }
+}
+
+async function lockUnlessInMaintenance(options: DatabaseOptions) {
+  try {
+    return lockFolder(options.config.dataDir)
+  } catch (error) {
+    if (error instanceof FolderLockedError && (await readData(options, isInMaintenance)))
+      return null
+    throw error
+  }
+}
+
+/** Nothing of users changes in maintenance. */
+async function isInMaintenance(db: Queryable): Promise<boolean> {
+  const { state } = await db
+    .selectFrom('database_identity')
+    .select('state')
+    .executeTakeFirstOrThrow()
+  return state === 'maintenance'
 }
 
 /** Reads data as {@link readData}. @throws TransferError while nodes use the database */
@@ -74,11 +92,11 @@ export function readDataAtRest<T>(
 async function requireNoNodes(db: Queryable, database: Database): Promise<void> {
   const { rows } = await sql<{ isStandby: boolean }>`
     select pg_is_in_recovery() as "isStandby"`.execute(db)
-  if (rows[0]?.isStandby) return
+  if (rows[0]?.isStandby || (await isInMaintenance(db))) return
   const nodes = await listLiveNodes(database)
   if (nodes.length > 0)
     throw new TransferError(
-      `the nodes ${nodes.map(({ id }) => id).join(', ')} use the database; stop them (a killed one counts for a minute), or name a standby or a restored copy in ${settings.databaseUrl.name}`,
+      `the nodes ${nodes.map(({ id }) => id).join(', ')} use the database; stop them (a killed one counts for a minute), run hermod maintenance on, or name a standby or a restored copy in ${settings.databaseUrl.name}`,
     )
 }
 
