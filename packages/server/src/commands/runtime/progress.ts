@@ -22,13 +22,13 @@ export async function openProgress(out: Writable, total: number): Promise<Progre
     },
     Presets.legacy,
   )
-  const bar = bars.create(total, 0, { text: '' })
+  // Without a total the bar stays at its beginning; 0 of 0 would be all of it.
+  const bar = bars.create(total || 1, 0, { text: '' })
   let known = total
   return {
     show(done, text, newTotal = known) {
-      if (newTotal !== known) bar.setTotal(newTotal)
+      if (newTotal !== known) bar.setTotal(newTotal || 1)
       known = newTotal
-      // A bar whose end is not known stays at its beginning.
       bar.update(known === 0 ? 0 : done, { text })
     },
     print: (line) => bars.log(`${line}\n`),
