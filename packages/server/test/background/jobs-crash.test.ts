@@ -8,7 +8,7 @@ import { DatabasePlace } from '../support/database/database-place.js'
 import { hermodEnvironment } from '../support/hermod-command.js'
 import { Random } from '../support/random.js'
 
-const script = resolve(import.meta.dirname, '../support/database/job-node.mjs')
+const folder = resolve(import.meta.dirname, '../support/database')
 /** HERMOD_TEST_SEED repeats a run as far as the choices of the test go. */
 const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_102)
 const rounds = isFullRun ? 8 : 2
@@ -55,7 +55,11 @@ describe.each(parallelBackend('durable'))('jobs on $name', (backend) => {
       to,
       ...more,
     }
-    const node = new Child([process.execPath, script, JSON.stringify(options)], {
+    return startChild('job-node.mjs', options)
+  }
+
+  function startChild(script: string, options: object): Child {
+    const node = new Child([process.execPath, join(folder, script), JSON.stringify(options)], {
       env: hermodEnvironment({}),
     })
     nodes.push(node)
@@ -79,7 +83,7 @@ describe.each(parallelBackend('durable'))('jobs on $name', (backend) => {
       what: `${times} times "${begin}"`,
       ...patience,
     })
-  const numbers = async (table: 'job_orders' | 'job_effects', column = 'n') => {
+  const numbers = async (table: 'job_orders' | 'job_effects' | 'job_steps', column = 'n') => {
     const { rows } = await sql<{
       n: number
     }>`select ${sql.ref(column)} as n from ${sql.table(table)} order by n`.execute(
@@ -132,6 +136,26 @@ describe.each(parallelBackend('durable'))('jobs on $name', (backend) => {
       expect(new Set(jobs.map(({ outcome }) => outcome))).toEqual(new Set(['done']))
       expect(await numbers('job_effects')).toEqual(orders.flatMap((n) => [n, n]))
     })
+
+  test('kill of a node with a long job: another node resumes it, and the job is done once', {
+    timeout: timeoutMs,
+  }, async () => {
+    await sql`create table job_steps (step integer primary key not null)`.execute(
+      place.database.writer,
+    )
+    const where = { place: place.url ?? join(place.folder.path, 'hermod.db'), leaseMs }
+    const first = startChild('long-job-node.mjs', { ...where, orders: true, stopsAfter: 2 })
+    await says(first, 'step 2')
+    await kill(first)
+    const second = startChild('long-job-node.mjs', where)
+    await says(second, 'ended done')
+    expect(lines(second, 'step'), second.output()).toBe(1)
+    const row = await place.database.read((db) =>
+      db.selectFrom('long_jobs').selectAll().executeTakeFirstOrThrow(),
+    )
+    expect(row).toMatchObject({ state: 'done', result: '{"steps":3}', runs: 2, total: 3 })
+    expect(await numbers('job_steps', 'step')).toEqual([1, 2, 3])
+  })
 
   test('kill of a node with a job: another node takes the job when the lease ends and not before', {
     timeout: timeoutMs,
