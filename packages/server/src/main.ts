@@ -2,7 +2,11 @@
 import type { CommandDependencies, MigrationResult } from './commands/program.js'
 import { restartCode, runProgram } from './commands/program.js'
 import { type LocalCalls, RestartNeeded } from './commands/runtime/call.js'
-import type { DataCommands, PushSimulationOptions } from './commands/runtime/command.js'
+import type {
+  DataCommands,
+  PushSimulationOptions,
+  VerificationCommands,
+} from './commands/runtime/command.js'
 import type { LoadedConfig } from './config/config.js'
 import type { RunningServer } from './context/server/server.js'
 import type { Logger } from './observability/log.js'
@@ -173,6 +177,14 @@ async function silent(loaded: LoadedConfig) {
   return { ...loaded, log: createLog('silent') }
 }
 
+/** Verification of backups and of restored copies. */
+const verification: VerificationCommands = {
+  backup: async (...parameters) =>
+    (await import('./context/database/verify-backup.js')).verifyChosenBackup(...parameters),
+  copy: async (...parameters) =>
+    (await import('./context/database/verify-backup.js')).verifyCopy(...parameters),
+}
+
 async function simulatePush(options: PushSimulationOptions): Promise<void> {
   const { PushSimulator, describeSimulator, replyText } = await import('@hermod/push-simulator')
   const stopped = stopSignal()
@@ -197,6 +209,7 @@ export const commandWork: Omit<CommandDependencies, 'env' | 'stdin' | 'stdout' |
   compact,
   newEpoch,
   data,
+  verification,
   simulatePush,
   interrupted: () => stopSignal(),
 }

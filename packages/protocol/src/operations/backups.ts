@@ -55,3 +55,23 @@ export const pruneBackups = operation({
   data: StartedJob,
   errors: ['backup_refused', 'too_many_jobs', 'restore_unfinished'],
 })
+
+/**
+ * Compares every byte of a backup with its hashes, restores its database into a temporary folder and
+ * checks it. The service does so by itself once a week.
+ */
+export const verifyBackup = operation({
+  ...operatorOperation,
+  id: 'operator.backup.verify',
+  methods: post,
+  path: '/operator/v1/backup/verify',
+  summary: 'Verifies a backup, as a long job.',
+  body: {
+    folder,
+    backup: optional(
+      string({ description: 'name of a backup in the folder; absent: the newest', maxLength: 100 }),
+    ),
+  },
+  data: StartedJob,
+  errors: ['backup_refused', 'too_many_jobs', 'restore_unfinished'],
+})

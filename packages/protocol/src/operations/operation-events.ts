@@ -90,6 +90,7 @@ const reasons: Readonly<Record<string, string>> = {
   'operator.backup.create': operatorOnly,
   'operator.backup.list': read,
   'operator.backup.prune': operatorOnly,
+  'operator.backup.verify': operatorOnly,
   'operator.check': read,
   'operator.hold.list': read,
   'operator.hold.release': operatorOnly,

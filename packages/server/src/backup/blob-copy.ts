@@ -50,7 +50,8 @@ export class BlobCopier implements Disposable {
   copy(blobs: readonly NamedBlob[]): FileLine[] {
     const folders = new Set<string>()
     const added: FileLine[] = []
-    const lines = blobs.flatMap((blob): FileLine[] => {
+    const lines = blobs.flatMap(({ key, size }): FileLine[] => {
+      const blob = { key, size }
       const path = join(this.#options.target, 'files', blob.key)
       const isThere = sizeOf(path) === blob.size
       const known = isThere ? this.#known.find(blob.key) : null

@@ -6,6 +6,7 @@ import { schemaNumber } from '../db/migrations/schema-state.js'
 import { appPrefix } from '../domain/files/file-model.js'
 import { groupBy } from '../lib/group-by.js'
 import { timestampOf } from '../lib/ids/ids.js'
+import type { Digest } from '../transfer/digest.js'
 import { BackupError, targetError } from './backup-error.js'
 import type { CopyFacts, FilePlace, NamedPage } from './database-facts.js'
 import type { FileLine } from './key-index.js'
@@ -95,12 +96,15 @@ export async function createBackup(
     }
     const facts = source.database === null ? null : await copyDatabase(run, source.database)
     const files = await copyFiles(run, facts)
+    progress({ done: 0, total: 0, text: 'computing the digest' })
+    const digest =
+      facts === null ? undefined : await thread.run('digest', incoming.path(databaseName))
     progress({ done: 0, total: 1, text: 'hashing the parts' })
     const parts: BackupPart[] = []
     for (const name of facts === null ? [filesName] : [databaseName, filesName])
       parts.push({ name, ...(await thread.run('hash', incoming.path(name))) })
     ending.throwIfAborted()
-    const manifest = manifestOf(source, { createdAt, facts, files, parts })
+    const manifest = manifestOf(source, { createdAt, facts, digest, files, parts })
     await incoming.complete(manifest)
     return { name: incoming.name, manifest }
   } catch (error) {
@@ -225,11 +229,13 @@ function manifestOf(
   {
     createdAt,
     facts,
+    digest,
     files,
     parts,
   }: {
     readonly createdAt: number
     readonly facts: CopyFacts | null
+    readonly digest: Digest | undefined
     readonly files: Manifest['files']
     readonly parts: readonly BackupPart[]
   },
@@ -245,6 +251,7 @@ function manifestOf(
     epoch: facts?.epoch ?? source.epoch,
     secret_key_fingerprint: source.keyFingerprint,
     parts,
+    ...(digest !== undefined && { digest }),
     positions: facts?.positions ?? {},
     newest_message:
       messageId === 0

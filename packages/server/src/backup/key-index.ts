@@ -20,6 +20,7 @@ export class KeyIndex implements Disposable {
   readonly #database
   readonly #insert
   readonly #find
+  readonly #list
 
   /** @param path of a file that does not exist */
   constructor(path: string) {
@@ -32,6 +33,9 @@ export class KeyIndex implements Disposable {
     )
     this.#insert = this.#database.prepare('insert or replace into keys values (?, ?, ?)')
     this.#find = this.#database.prepare('select size, sha256 from keys where key = ?')
+    this.#list = this.#database.prepare(
+      'select key, size from keys where key > ? and key >= ? and key < ? order by key limit ?',
+    )
   }
 
   /** Adds the lines of a file. @throws Error when it is missing, or has a line that is not JSON */
@@ -50,6 +54,13 @@ export class KeyIndex implements Disposable {
 
   find(key: string): { readonly size: number; readonly sha256: string | null } | null {
     return (this.#find.get(key) as { size: number; sha256: string | null } | undefined) ?? null
+  }
+
+  /** Lists keys with a prefix in the order of their bytes. @param after exclusive; '' = from the first */
+  list(prefix: string, after: string, limit: number): FileLine[] {
+    // Keys have no character above it.
+    const rows = this.#list.all(after, prefix, `${prefix}\x7f`, limit)
+    return rows as unknown as FileLine[]
   }
 
   #addAll(lines: Iterable<FileLine>): void {

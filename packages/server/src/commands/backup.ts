@@ -2,6 +2,7 @@
 import { resolve } from 'node:path'
 import { type BackupList, createBackup, listBackups, pruneBackups } from '@hermod/protocol'
 import type { Command } from 'commander'
+import { addBackupVerifyCommand } from './backup-verify.js'
 import type { CommandContext } from './runtime/command.js'
 import { operationCommand, option, readAs } from './runtime/fields.js'
 import { longJobCommand } from './runtime/long-job.js'
@@ -59,6 +60,7 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
     text: ({ folder, backups }) =>
       formatTable(backups.map(briefBackup), `There is no backup in ${folder}.`),
   })
+  addBackupVerifyCommand(backup, context)
   longJobCommand(backup, context, {
     name: 'prune',
     description:

@@ -42,6 +42,11 @@ const simulatedCall = {
 
 const exportedFiles = { store: 'folder', count: 1, bytes: 9, missing: 0 }
 
+const verified = {
+  ...{ backup: 'b1', created_at: '2026-11-29T16:00:00.000Z', bytes: 20, files: 2 },
+  ...{ rows: 9, facts: 7, digest: 'equal' as const, is_noted: true },
+}
+
 interface Setup extends Partial<Pick<CommandDependencies, 'env' | 'serve'>> {
   readonly answer?: Partial<OperatorAnswer>
   readonly migrations?: readonly Migration[]
@@ -110,6 +115,16 @@ async function run(
         received(simulatedCall)
       },
       async interrupted() {},
+      verification: {
+        async backup(_loaded, choice) {
+          done.push(`verify ${JSON.stringify(choice)}`)
+          return verified
+        },
+        async copy(_loaded, url) {
+          done.push(`verify ${url}`)
+          return { rows: 4, facts: 3, files: null, digest: { users: { count: 4, sum: 'ab' } } }
+        },
+      },
       async local() {
         return {
           isLocal: true,
@@ -476,6 +491,30 @@ describe('hermod migrate', () => {
     expect((await run('migrate', { migrations, copy: '/data/copy' })).out).toContain(
       'The database from before is kept for a week as /data/copy.\n',
     )
+  })
+})
+
+describe('hermod backup verify', () => {
+  it('verifies the newest backup, or that of the options', async () => {
+    const none = { backup: null, folder: null, keyFile: null, temporary: null }
+    const { done, out } = await run('backup verify')
+    expect(done).toEqual([`verify ${JSON.stringify(none)}`])
+    expect(out).toBe(
+      'The backup b1 of 2026-11-29T16:00:00.000Z is verified: 20 bytes and 2 files are as they were written, its 9 rows are those that were backed up, and hermod check finds no fault in 7 facts.\n',
+    )
+    const options = 'b1 --to /backups --key-file /key --temporary /tmp --json'
+    const given = await run(`backup verify ${options}`)
+    expect(given.done).toEqual([
+      `verify ${JSON.stringify({ backup: 'b1', folder: '/backups', keyFile: '/key', temporary: '/tmp' })}`,
+    ])
+    expect(JSON.parse(given.out)).toEqual(verified)
+  })
+
+  it('verifies a restored copy of PostgreSQL', async () => {
+    const { done, out } = await run('backup verify --url postgres://localhost/copy')
+    expect(done).toEqual(['verify postgres://localhost/copy'])
+    expect(out).toContain('No files were compared')
+    expect(out).toContain('users  4      ab')
   })
 })
 

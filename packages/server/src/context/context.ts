@@ -87,6 +87,8 @@ export interface ContextOptions extends DatabaseOptions {
    * default: its absence is an error.
    */
   readonly createsFolder?: boolean | undefined
+  /** The store of files, in place of that of the settings. */
+  readonly blobs?: BlobStore | undefined
   /** The channel to connected devices, in place of that to the sessions of the gateway. */
   readonly core?: CoreChannel | undefined
   /** The time that rules use; the machine's by default. */
@@ -130,10 +132,12 @@ export function openContext(options: ContextOptions): Promise<Context> {
       () => database.dialect.checkpoints?.().walBytes ?? 0,
     )
     const identity = new IdentityStore()
-    const blobs = await openBlobStore(config, options.secrets, {
-      ...{ database, identity, floor },
-      mayClaim: options.createsFolder ?? false,
-    })
+    const blobs =
+      options.blobs ??
+      (await openBlobStore(config, options.secrets, {
+        ...{ database, identity, floor },
+        mayClaim: options.createsFolder ?? false,
+      }))
     watchStart(blobs, log)
     const media = parts.add(createMedia(config.files.ffmpeg), ({ images }) => images.stop())
     const state = new ServiceState()

@@ -209,7 +209,7 @@ export function createDomains(
     secrets: secret.services.secretService,
     expiry: certificateExpiry,
     files: files.services.fileCheck,
-    backups: backup.services.backups,
+    ...backup.services,
   })
   const alerts = createAlerts(infrastructure, {
     ...{ config, secrets, outbound, disk },

@@ -34,6 +34,7 @@ export const upkeepChecks: Readonly<Record<string, string>> = {
   file_store: 'make the store of the files available to this node',
   backup_failed: 'remove the reason, and run hermod backup create',
   backup_late: 'run hermod backup create, and look for the reason in the log',
+  backup_verification: 'run hermod backup verify, and keep an earlier backup',
   push_certificate_expiry: 'set new push certificates',
   webhook_disabled: 'enable the webhooks, or delete them',
 }

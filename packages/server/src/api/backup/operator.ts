@@ -1,10 +1,16 @@
-import { createBackup, listBackups, pruneBackups } from '@hermod/protocol'
+import { createBackup, listBackups, pruneBackups, verifyBackup } from '@hermod/protocol'
 import type { BackupService } from '../../domain/backup/backup-service.js'
+import type { VerificationService } from '../../domain/backup/verification-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 
 type Found = Awaited<ReturnType<BackupService['list']>>['backups'][number]
 
-export function backupHandlers({ backups }: { readonly backups: BackupService }): Handler[] {
+interface BackupServices {
+  readonly backups: BackupService
+  readonly verification: VerificationService
+}
+
+export function backupHandlers({ backups, verification }: BackupServices): Handler[] {
   return [
     handle(createBackup, async ({ folder, files_only: filesOnly = false }) =>
       data({ job_id: await backups.start(folder || undefined, filesOnly) }),
@@ -15,6 +21,9 @@ export function backupHandlers({ backups }: { readonly backups: BackupService })
     }),
     handle(pruneBackups, async ({ folder }) =>
       data({ job_id: await backups.startPruning(folder || undefined) }),
+    ),
+    handle(verifyBackup, async ({ folder, backup }) =>
+      data({ job_id: await verification.start(folder || undefined, backup || undefined) }),
     ),
   ]
 }

@@ -138,6 +138,49 @@ export interface DataCommands {
   }>
 }
 
+/** A backup to verify, as the command names it; null: the default. */
+export interface BackupChoice {
+  readonly backup: string | null
+  readonly folder: string | null
+  readonly keyFile: string | null
+  readonly temporary: string | null
+}
+
+/** Work that can be ended, with its progress. */
+export interface CommandWork {
+  readonly signal: AbortSignal
+  progress(progress: CommandProgress): void
+}
+
+/** Verification of backups and restored copies, which needs no service. */
+export interface VerificationCommands {
+  backup(
+    loaded: LoadedConfig,
+    choice: BackupChoice,
+    work: CommandWork,
+  ): Promise<{
+    readonly backup: string
+    readonly created_at: string
+    readonly bytes: number
+    readonly files: number
+    readonly rows: number
+    readonly facts: number
+    readonly digest: 'equal' | 'unknown'
+    readonly is_noted: boolean
+  }>
+  copy(
+    loaded: LoadedConfig,
+    url: string,
+    choice: BackupChoice,
+    work: CommandWork,
+  ): Promise<{
+    readonly rows: number
+    readonly facts: number
+    readonly files: number | null
+    readonly digest: Readonly<Record<string, { readonly count: number; readonly sum: string }>>
+  }>
+}
+
 /** The dependencies of the commands, which construct no part of the service themselves. */
 export interface CommandDependencies {
   readonly version: string
@@ -172,6 +215,7 @@ export interface CommandDependencies {
    */
   newEpoch(loaded: LoadedConfig): Promise<string>
   readonly data: DataCommands
+  readonly verification: VerificationCommands
   /** Runs simulated push gateways; ends when they have stopped. */
   simulatePush(options: PushSimulationOptions): Promise<void>
   /** Resolves at the first signal to stop; a second one ends the process. */

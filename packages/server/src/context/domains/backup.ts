@@ -6,11 +6,16 @@ import type { ServerConfig } from '../../config/config.js'
 import { IdentityStore } from '../../db/identity/identity-store.js'
 import { appliedMigrations } from '../../db/migrations/schema-state.js'
 import { BackupService, backupCreation, backupPruning } from '../../domain/backup/backup-service.js'
+import {
+  backupVerification,
+  VerificationService,
+} from '../../domain/backup/verification-service.js'
 import type { FileHolds } from '../../domain/files/removal/file-holds.js'
 import { type LongJobs, longJobHandler } from '../../domain/long-jobs/long-job-model.js'
-import { minuteMs } from '../../lib/clock.js'
+import { hourMs, minuteMs } from '../../lib/clock.js'
 import { keyId, type SecretKeys } from '../../lib/secrets/secret-keys.js'
 import { version } from '../../lib/version.js'
+import { verifyInProcess } from '../adapters/verification-process.js'
 import type { Domain } from '../domain.js'
 import type { Infrastructure } from '../infrastructure.js'
 
@@ -72,11 +77,19 @@ export function createBackup(
     },
   })
   metrics.storage.watchBackups(() => backups.state)
+  const verification = new VerificationService({
+    folder: backup.folder,
+    backups,
+    verify: verifyInProcess,
+    longJobs,
+    clock,
+  })
   return {
-    services: { backups },
+    services: { backups, verification },
     longJobHandlers: [
       longJobHandler(backupCreation, (order, run) => backups.create(order, run)),
       longJobHandler(backupPruning, (order, run) => backups.prune(order, run)),
+      longJobHandler(backupVerification, (order, run) => verification.verify(order, run)),
     ],
     maintenanceTasks: [
       {
@@ -84,6 +97,13 @@ export function createBackup(
         intervalMs: minuteMs,
         run: async () => {
           if (!state.isRestored) await backups.runSchedule()
+        },
+      },
+      {
+        name: 'verified backups',
+        intervalMs: hourMs,
+        run: async () => {
+          if (!state.isRestored) await verification.runSchedule()
         },
       },
     ],

@@ -1,4 +1,5 @@
 import type { BackupService } from '../../domain/backup/backup-service.js'
+import type { VerificationService } from '../../domain/backup/verification-service.js'
 import type { FileCheck } from '../../domain/files/file-check.js'
 import { IntegrityService } from '../../domain/integrity/integrity-service.js'
 import { IntegrityStore } from '../../domain/integrity/integrity-store.js'
@@ -16,11 +17,13 @@ export function createIntegrity(
     expiry,
     files,
     backups,
+    verification,
   }: {
     readonly secrets: SecretService
     readonly expiry: CertificateExpiry
     readonly files: FileCheck
     readonly backups: Pick<BackupService, 'faults'>
+    readonly verification: Pick<VerificationService, 'faults'>
   },
 ) {
   const store = new IntegrityStore()
@@ -29,7 +32,7 @@ export function createIntegrity(
     ...{ database, store, secrets, expiry, files },
     acknowledgeLosses: () => database.statement((tx) => identity.acknowledgeLosses(tx)),
     nodeNotices: () => nodeNotices(database),
-    backupFaults: () => backups.faults(),
+    backupFaults: async () => [...(await backups.faults()), ...verification.faults()],
   })
   return { services: { integrity } } satisfies Domain
 }

@@ -161,8 +161,17 @@ async function migrateOnce(database: Database, release: Release): Promise<string
 }
 
 /** Returns the number of the schema that this build makes. */
-export function currentSchemaNumber({ dialect }: Database): number {
-  return schemaNumber(Object.keys(allMigrations(dialect, thisRelease)))
+export function currentSchemaNumber(database: Pick<Database, 'dialect'>): number {
+  return latestSchema(database).number
+}
+
+/** Returns the schema that this build makes: its number, and the name of its last migration. */
+export function latestSchema({ dialect }: Pick<Database, 'dialect'>): {
+  readonly number: number
+  readonly name: string
+} {
+  const names = Object.keys(allMigrations(dialect, thisRelease))
+  return { number: schemaNumber(names), name: names.at(-1) ?? '' }
 }
 
 /**

@@ -113,7 +113,7 @@ export const operatorFixtures: readonly Fixture[] = [
   }),
   fixture(api.listHolds),
   fixture(api.checkIntegrity),
-  ...[api.createBackup, api.listBackups, api.pruneBackups].map((operation) =>
+  ...[api.createBackup, api.listBackups, api.pruneBackups, api.verifyBackup].map((operation) =>
     fixture(operation, {}, { error: 'backup_refused' }),
   ),
   fixture(api.listJobs),

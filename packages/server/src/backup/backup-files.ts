@@ -1,0 +1,203 @@
+/** Reads a backup in its folder and checks every byte of it, in place. */
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { readdir, readFile } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { assertKey } from '../blobs/blob-keys.js'
+import type { WorkOptions } from '../transfer/digest.js'
+import { BackupError } from './backup-error.js'
+import { type FileLine, KeyIndex, linesOf } from './key-index.js'
+import { type Manifest, parseManifest } from './manifest.js'
+
+/** A complete backup in its target. */
+export interface OpenedBackup {
+  readonly name: string
+  readonly folder: string
+  /** The folder of the backups of the installation. */
+  readonly target: string
+  readonly manifest: Manifest
+  /** The installation of the target. */
+  readonly installation: string
+}
+
+export const databasePart = 'hermod.db'
+export const filesPart = 'files.ndjson'
+export const verifiedFile = 'VERIFIED'
+const markFile = 'hermod-backups.json'
+const completeFile = 'COMPLETE'
+const manifestFile = 'manifest.json'
+const readBytes = 1024 * 1024
+/** Problems that an error names. */
+const maxNamed = 5
+
+/**
+ * Reads the manifest of a complete backup.
+ * @throws BackupError for any other folder
+ */
+export async function openBackup(path: string): Promise<OpenedBackup> {
+  const folder = resolve(path)
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    throw new BackupError(
+      error.code === 'ENOENT'
+        ? `there is no backup ${folder}; hermod backup list shows those that exist`
+        : `the backup ${folder} cannot be read: ${error.message}`,
+    )
+  })
+  if (names.includes(markFile))
+    throw new BackupError(
+      `${folder} is a folder of backups; name one of the backups in it, as hermod backup list shows them`,
+    )
+  if (!names.includes(completeFile))
+    throw new BackupError(
+      `${folder} is no complete backup, since ${completeFile} is missing; take another one of hermod backup list`,
+    )
+  const bytes = await readFile(join(folder, manifestFile)).catch(missing)
+  const complete = await readFile(join(folder, completeFile), 'utf8')
+  if (bytes === null || complete !== `${sha256Of(bytes)}\n`)
+    throw damaged(folder, [`${manifestFile} is not as ${completeFile} says`])
+  const manifest = parseManifest(bytes.toString('utf8'))
+  const target = dirname(folder)
+  return {
+    ...{ name: basename(folder), folder, target, manifest },
+    installation: await installationIn(target),
+  }
+}
+
+/** Returns the installation of a target. @throws BackupError */
+async function installationIn(target: string): Promise<string> {
+  const text = (await readFile(join(target, markFile)).catch(missing))?.toString('utf8') ?? ''
+  const [, installation] = /^\{"format":1,"installation":"([0-9a-f]{32})"\}\n$/.exec(text) ?? []
+  if (installation === undefined)
+    throw new BackupError(
+      `${join(target, markFile)} is missing or damaged, or of a newer version; a backup is verified in the folder that it was made in`,
+    )
+  return installation
+}
+
+/**
+ * Compares the parts and the files of a backup with their hashes, and looks for files that are not of
+ * it.
+ * @param scratch a folder for an index of files, on a disk with room for it
+ * @returns the bytes that were compared
+ * @throws BackupError that names what is wrong; the reason of the signal
+ */
+export async function checkBytes(
+  backup: OpenedBackup,
+  scratch: string,
+  work: WorkOptions,
+): Promise<number> {
+  const { folder, manifest } = backup
+  const { parts, files } = manifest
+  const total = parts.reduce(
+    (sum, { size }) => sum + size,
+    files.store === 'folder' ? files.bytes : 0,
+  )
+  let done = 0
+  const hash = (path: string) =>
+    hashFile(path, work.signal, (bytes) => {
+      done += bytes
+      work.progress?.({ done, total, text: 'comparing bytes' })
+    })
+  const problems = await namesProblems(folder, manifest)
+  for (const { name, size, sha256 } of parts) {
+    const found = await hash(join(folder, name))
+    if (found === null) problems.push(`${name} is missing`)
+    else if (found.size !== size) problems.push(`${name} has ${found.size} of ${size} bytes`)
+    else if (found.sha256 !== sha256) problems.push(`${name} has other bytes`)
+  }
+  // A damaged list names any files.
+  if (problems.length === 0) problems.push(...(await filesProblems(backup, { scratch, hash })))
+  if (problems.length > 0) throw damaged(folder, problems)
+  return done
+}
+
+async function namesProblems(folder: string, { parts }: Manifest): Promise<string[]> {
+  const known = [...parts.map(({ name }) => name), manifestFile, completeFile, verifiedFile]
+  const names = await readdir(folder)
+  return names.filter((name) => !known.includes(name)).map((name) => `${name} is not of it`)
+}
+
+type Hash = (path: string) => Promise<{ readonly size: number; readonly sha256: string } | null>
+
+async function filesProblems(
+  { folder, target, manifest: { files } }: OpenedBackup,
+  { scratch, hash }: { readonly scratch: string; readonly hash: Hash },
+): Promise<string[]> {
+  const problems: string[] = []
+  const catalogue = new KeyIndex(join(scratch, 'catalogue'))
+  try {
+    catalogue.addCatalogue(join(target, filesPart))
+    let [count, bytes] = [0, 0]
+    for (const text of linesOf(join(folder, filesPart))) {
+      const line = JSON.parse(text) as FileLine
+      count++
+      bytes += line.size
+      const problem =
+        files.store === 'folder' && (await fileProblem(line, { target, catalogue, hash }))
+      if (problem) problems.push(problem)
+    }
+    if (count !== files.count || bytes !== files.bytes)
+      problems.push(`it has ${count} files of ${bytes} bytes, not ${files.count} of ${files.bytes}`)
+  } finally {
+    catalogue[Symbol.dispose]()
+  }
+  return problems
+}
+
+async function fileProblem(
+  { key, size, sha256 }: FileLine,
+  { target, catalogue, hash }: { target: string; catalogue: KeyIndex; hash: Hash },
+): Promise<string | null> {
+  assertKey(key)
+  const name = `files/${key}`
+  const again = 'remove it, and the next hermod backup create copies it again'
+  const found = await hash(join(target, name))
+  if (found === null) return `${name} is missing (the next hermod backup create copies it again)`
+  if (found.size !== size) return `${name} has ${found.size} of ${size} bytes (${again})`
+  if (found.sha256 !== sha256) return `${name} has other bytes (${again})`
+  const listed = catalogue.find(key)
+  return listed?.size === size && listed.sha256 === sha256
+    ? null
+    : `${filesPart} of ${target} has another hash of ${key} (remove ${filesPart} there, and the next hermod backup create makes it again)`
+}
+
+/** @returns null for a missing file */
+async function hashFile(
+  path: string,
+  signal: AbortSignal | undefined,
+  read: (bytes: number) => void,
+): Promise<{ readonly size: number; readonly sha256: string } | null> {
+  const hash = createHash('sha256')
+  let size = 0
+  try {
+    for await (const chunk of createReadStream(path, { highWaterMark: readBytes })) {
+      signal?.throwIfAborted()
+      const bytes = chunk as Buffer
+      hash.update(bytes)
+      size += bytes.length
+      read(bytes.length)
+    }
+  } catch (error) {
+    return missing(error as NodeJS.ErrnoException)
+  }
+  return { size, sha256: hash.digest('hex') }
+}
+
+function sha256Of(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}
+
+/** @returns null for an error about a missing file. @throws any other one */
+function missing(error: NodeJS.ErrnoException): null {
+  if (['ENOENT', 'ENOTDIR', 'EISDIR'].includes(error.code ?? '')) return null
+  throw error
+}
+
+/** The failure of a backup that is not as it was made. */
+export function damaged(folder: string, problems: readonly string[]): BackupError {
+  const named = problems.slice(0, maxNamed).join('; ')
+  const more = problems.length > maxNamed ? `; and ${problems.length - maxNamed} more` : ''
+  return new BackupError(
+    `the backup ${folder} is damaged: ${named}${more}; restore another one, and make a new one with hermod backup create`,
+  )
+}

@@ -1,0 +1,284 @@
+/** Verifies a backup: every byte of it, and that it restores (decision page 077). */
+import { constants } from 'node:fs'
+import { copyFile, mkdir, readdir, rm, stat, statfs, writeFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
+import type { BlobStore } from '../blobs/blob-store.js'
+import { sqliteDialect } from '../db/dialect/sqlite.js'
+import { latestSchema } from '../db/migrations/migrate.js'
+import { dayMs } from '../lib/clock.js'
+import { syncFolder } from '../lib/system/sync-folder.js'
+import { version } from '../lib/version.js'
+import { type Digest, digestDifferences, type WorkOptions } from '../transfer/digest.js'
+import { BackupError, targetError } from './backup-error.js'
+import {
+  checkBytes,
+  damaged,
+  databasePart,
+  type OpenedBackup,
+  openBackup,
+  verifiedFile,
+} from './backup-files.js'
+import { digestOfCopy } from './digest-of-copy.js'
+import { listedBlobs } from './listed-blobs.js'
+import { installationOf } from './target.js'
+
+/** A fault that `hermod check` finds. */
+export interface FoundFault {
+  readonly check: string
+  readonly subject: string
+  readonly detail: string
+}
+
+/** The result of `hermod check` on restored data. */
+export interface CheckedData {
+  /** The number of facts that were checked. */
+  readonly checked: number
+  /** Without those about the surroundings of a service, such as expired certificates. */
+  readonly faults: readonly FoundFault[]
+}
+
+export interface VerifyOptions extends WorkOptions {
+  /** The folder of the backup, in its target. */
+  readonly backup: string
+  /** The folder in which the database is restored; null: the target. */
+  readonly temporary: string | null
+  /** The IDs of the secret keys that the check has. */
+  readonly keyIds: readonly string[]
+  /** Opens a data folder with this build, without workers, and checks it. */
+  check(folder: string, blobs: BlobStore): Promise<CheckedData>
+}
+
+/** A verified backup. */
+export interface VerifiedBackup {
+  readonly backup: string
+  /** RFC 3339. */
+  readonly created_at: string
+  /** Compared with their hashes. */
+  readonly bytes: number
+  readonly files: number
+  /** Rows of the restored database; 0: the backup has none. */
+  readonly rows: number
+  /** Checked in the restored database. */
+  readonly facts: number
+  /**
+   * `equal`: the rows are those of the manifest; `unknown`: an earlier version made the backup, whose
+   * rows have another form, or it has no database.
+   */
+  readonly digest: 'equal' | 'unknown'
+  /** False: the target is read only, so that it does not show the backup as verified. */
+  readonly is_noted: boolean
+}
+
+const workPrefix = '.verifying-'
+/** Space for what opening and checking a database writes. */
+const spareBytes = 32 * 1024 * 1024
+const readOnlyCodes = ['EROFS', 'EACCES', 'EPERM']
+const maxProblems = 5
+const thisSchema = () => latestSchema({ dialect: sqliteDialect(':memory:') })
+
+/**
+ * Verifies a backup, and notes it in the backup.
+ * @throws BackupError that says what is wrong and what to do; the reason of the signal
+ */
+export async function verifyBackup(options: VerifyOptions): Promise<VerifiedBackup> {
+  const backup = await openBackup(options.backup)
+  const { manifest, name, target } = backup
+  requireVerifiable(backup, options)
+  const place = options.temporary ?? target
+  const work = join(place, `${workPrefix}${hostname()}-${process.pid}`)
+  try {
+    await removeRemains(place)
+    await mkdir(work, { mode: 0o700 })
+    const bytes = await checkBytes(backup, work, options)
+    const restored =
+      manifest.engine === 'sqlite'
+        ? await checkRestored(backup, work, options)
+        : { rows: 0, facts: 0, digest: 'unknown' as const }
+    const is_noted = await noteVerified(backup)
+    const { created_at, files } = manifest
+    return { backup: name, created_at, bytes, files: files.count, ...restored, is_noted }
+  } catch (error) {
+    throw options.signal?.aborted ? options.signal.reason : placeError(place, options, error)
+  } finally {
+    await rm(work, { recursive: true, force: true }).catch(() => {})
+  }
+}
+
+function placeError(place: string, { temporary }: VerifyOptions, error: unknown): Error {
+  const { code = '' } = error as NodeJS.ErrnoException
+  if (temporary === null && readOnlyCodes.includes(code))
+    return new BackupError(
+      `${place} is read only, and a backup is restored there to verify it; name a folder for that with --temporary`,
+      { cause: error },
+    )
+  return targetError(place, error)
+}
+
+function requireVerifiable({ name, manifest }: OpenedBackup, { keyIds }: VerifyOptions): void {
+  const { schema, version: by, secret_key_fingerprint: key, engine } = manifest
+  const known = thisSchema().number
+  if (schema.number > known)
+    throw new BackupError(
+      `the backup ${name} was made by version ${by} with the schema ${schema.number}, and this is version ${version}, which knows schemas up to ${known}; verify it with version ${by} or a newer one`,
+    )
+  if (engine !== 'sqlite' || keyIds.includes(key)) return
+  const remedy =
+    'name the secret.key of the data folder that was backed up with --key-file, or set HERMOD_SECRET_KEY'
+  throw new BackupError(
+    keyIds.length === 0
+      ? `there is no secret key to check the secrets in the backup ${name} with; ${remedy}`
+      : `the secret key (${keyIds.join(', ')}) is that of another installation, and the backup ${name} needs the key ${key}; ${remedy}`,
+  )
+}
+
+/** Removes the folders of killed processes of this machine, and old ones of others. */
+async function removeRemains(place: string): Promise<void> {
+  const own = `${workPrefix}${hostname()}-`
+  for (const name of (await readdir(place)).filter((each) => each.startsWith(workPrefix))) {
+    const pid = name.startsWith(own) ? Number(name.slice(own.length)) : Number.NaN
+    const isOver = pid > 0 && (pid === process.pid || !isAlive(pid))
+    const path = join(place, name)
+    if (isOver || (await stat(path)).mtimeMs < Date.now() - dayMs)
+      await rm(path, { recursive: true, force: true })
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+async function checkRestored(
+  backup: OpenedBackup,
+  work: string,
+  options: VerifyOptions,
+): Promise<Pick<VerifiedBackup, 'rows' | 'facts' | 'digest'>> {
+  const { folder, manifest, installation } = backup
+  const { progress } = options
+  const restored = join(work, 'restored')
+  const path = join(restored, databasePart)
+  await mkdir(restored, { mode: 0o700 })
+  progress?.({ done: 0, total: 1, text: 'restoring the database' })
+  await restore(join(folder, databasePart), path, manifest)
+  progress?.({ text: 'checking the file of the database' })
+  const problems = engineProblems(path)
+  if (problems.length > 0) throw damaged(folder, problems)
+  if (installationOf(busChannelOf(path)) !== installation)
+    throw damaged(folder, ['its database is of another installation than the folder of backups'])
+  const { rows, digest } = await compareDigest(backup, path, options)
+  progress?.({ done: 0, total: 1, text: 'checking the facts in the database' })
+  using blobs = listedBlobs(folder, work)
+  const { checked, faults } = await options.check(restored, blobs)
+  if (faults.length > 0) throw faultsError(`backup ${backup.name}`, faults)
+  return { rows, facts: checked, digest }
+}
+
+async function restore(
+  from: string,
+  to: string,
+  { parts }: OpenedBackup['manifest'],
+): Promise<void> {
+  const size = parts.find(({ name }) => name === databasePart)?.size ?? 0
+  const isShared = await copyFile(from, to, constants.COPYFILE_FICLONE_FORCE).then(
+    () => true,
+    () => false,
+  )
+  const { bavail, bsize } = await statfs(join(to, '..'))
+  const [free, needed] = [bavail * bsize, spareBytes + (isShared ? 0 : size)]
+  if (free < needed)
+    throw new BackupError(
+      `the database of the backup is restored into ${join(to, '..')} to verify it, which needs ${needed} bytes of free space, and ${free} are free; make room, or name a folder on another disk with --temporary`,
+    )
+  if (!isShared) await copyFile(from, to)
+}
+
+/** The engine's own checks. */
+function engineProblems(path: string): string[] {
+  try {
+    return reading(path, (database) => {
+      const found = database.prepare(`pragma integrity_check(${maxProblems})`).all() as {
+        integrity_check: string
+      }[]
+      const texts = found.map(({ integrity_check }) => integrity_check)
+      const orphans = database.prepare('pragma foreign_key_check').all() as { table: string }[]
+      return [
+        ...texts.filter((text) => text !== 'ok').map((text) => `${databasePart}: ${text}`),
+        ...orphans.slice(0, maxProblems).map(({ table }) => `a row of ${table} refers to nothing`),
+      ]
+    })
+  } catch (error) {
+    return [`${databasePart}: ${(error as Error).message}`]
+  }
+}
+
+function busChannelOf(path: string): string {
+  return reading(path, (database) => {
+    const row = database.prepare('select bus_channel as channel from database_identity').get()
+    return (row as { channel: string } | undefined)?.channel ?? ''
+  })
+}
+
+function reading<T>(path: string, work: (database: InstanceType<typeof DatabaseSync>) => T): T {
+  const database = new DatabaseSync(path, { readOnly: true })
+  try {
+    return work(database)
+  } finally {
+    database.close()
+  }
+}
+
+async function compareDigest(
+  { folder, manifest }: OpenedBackup,
+  path: string,
+  { signal, progress }: VerifyOptions,
+): Promise<Pick<VerifiedBackup, 'rows' | 'digest'>> {
+  // An earlier schema has other rows, which this build does not read.
+  if (manifest.schema.name !== thisSchema().name || manifest.digest === undefined)
+    return { rows: 0, digest: 'unknown' }
+  const total = rowsOf(manifest.digest)
+  const digest = await digestOfCopy(path, {
+    signal,
+    progress: (each) => progress?.({ total, ...each, text: 'comparing the rows' }),
+  })
+  const differences = digestDifferences(manifest.digest, digest)
+  if (differences.length > 0)
+    throw damaged(
+      folder,
+      differences.map((each) => `its rows are not those of its digest, ${each}`),
+    )
+  return { rows: total, digest: 'equal' }
+}
+
+function rowsOf(digest: Digest): number {
+  return Object.values(digest).reduce((sum, { count }) => sum + count, 0)
+}
+
+/** The failure of restored data in which `hermod check` finds faults. */
+export function faultsError(what: string, faults: readonly FoundFault[]): BackupError {
+  const named = faults
+    .slice(0, maxProblems)
+    .map(({ check, subject, detail }) => `${check}: ${subject} ${detail}`)
+  const more = faults.length > maxProblems ? `; and ${faults.length - maxProblems} more` : ''
+  return new BackupError(
+    `hermod check finds ${faults.length} faults in the restored ${what}: ${named.join('; ')}${more}; run hermod check on the service too, and keep an earlier backup`,
+  )
+}
+
+/** @returns false for a target that is read only */
+async function noteVerified({ folder }: OpenedBackup): Promise<boolean> {
+  const text = `${JSON.stringify({ at: new Date().toISOString(), version })}\n`
+  try {
+    await writeFile(join(folder, verifiedFile), text, { flush: true })
+    await syncFolder(folder)
+    return true
+  } catch (error) {
+    if (readOnlyCodes.includes((error as NodeJS.ErrnoException).code ?? '')) return false
+    throw error
+  }
+}

@@ -1,0 +1,148 @@
+/** `hermod backup verify`, which needs no service and runs beside one. */
+import { verifyBackup } from '@hermod/protocol'
+import type { Command } from 'commander'
+import {
+  type BackupChoice,
+  type CommandContext,
+  type CommandWork,
+  printingCommand,
+  type VerificationCommands,
+} from './runtime/command.js'
+import { argument, commandOf, type GivenOptions, option } from './runtime/fields.js'
+import { runLongJob } from './runtime/long-job.js'
+import { formatTable } from './runtime/output.js'
+import { openProgress } from './runtime/progress.js'
+
+/** The time between two lines of progress. */
+const lineMs = 1_000
+
+export function addBackupVerifyCommand(parent: Command, context: CommandContext): void {
+  const command = printingCommand(
+    parent,
+    'verify',
+    'Compares every byte of a backup, restores its database into a temporary folder and checks it; default: the newest backup.',
+  )
+  const fields = {
+    backup: argument('[backup]', 'its name, or the path of its folder'),
+    to: option('--to <folder>', 'the folder of the backups; default: that of HERMOD_BACKUP_DIR'),
+    key_file: option(
+      '--key-file <file>',
+      'the secret.key of the backup; default: that of the settings or the data folder',
+    ),
+    temporary: option(
+      '--temporary <folder>',
+      'where the database is restored for a while; default: the folder of the backups',
+    ),
+    url: option(
+      '--url <url>',
+      'a restored copy of a PostgreSQL database (postgres://…), with the files of the backup if one is named; or a server elsewhere (https://…), which verifies its own backups',
+    ),
+  }
+  commandOf(command, context, fields, async (given, options) => {
+    const { backup = null, to = null, key_file = null, temporary = null, url } = given
+    const choice = { backup, folder: to, keyFile: key_file, temporary }
+    if (url === undefined) await verify(context, options, choice)
+    else if (/^postgres(?:ql)?:/.test(url)) await verifyCopy(context, { ...options, url }, choice)
+    else await verifyElsewhere(context, { ...options, url }, choice)
+  })
+}
+
+async function verify(context: CommandContext, options: GivenOptions, choice: BackupChoice) {
+  const { verification } = context.dependencies
+  const found = await withProgress(context, options, (work) =>
+    verification.backup(context.load(), choice, work),
+  )
+  context.printer(options).print(found, () => verifiedText(found))
+}
+
+type Verified = Awaited<ReturnType<VerificationCommands['backup']>>
+
+function verifiedText({
+  backup,
+  created_at,
+  bytes,
+  files,
+  rows,
+  facts,
+  digest,
+  is_noted,
+}: Verified) {
+  const ofRows =
+    digest === 'equal'
+      ? `its ${rows} rows are those that were backed up`
+      : 'its rows were not compared, since it has none or an earlier version made it'
+  return [
+    `The backup ${backup} of ${created_at} is verified: ${bytes} bytes and ${files} files are as they were written, ${ofRows}, and hermod check finds no fault in ${facts} facts.`,
+    ...(is_noted
+      ? []
+      : ['Its folder is read only, so hermod backup list does not show it as verified.']),
+  ].join('\n')
+}
+
+async function verifyCopy(
+  context: CommandContext,
+  options: GivenOptions & { readonly url: string },
+  choice: BackupChoice,
+) {
+  const { verification } = context.dependencies
+  const found = await withProgress(context, options, (work) =>
+    verification.copy(context.load(), options.url, choice, work),
+  )
+  const { rows, facts, files, digest } = found
+  context.printer(options).print(found, () =>
+    [
+      `The copy is verified: hermod check finds no fault in ${facts} facts, and all of its ${rows} rows can be read.`,
+      files === null
+        ? 'No files were compared; name a backup of hermod backup files to do so.'
+        : `Its ${files} files are as they were written.`,
+      formatTable(
+        Object.entries(digest).map(([type, each]) => ({ type, ...each })),
+        'It has no rows.',
+      ),
+    ].join('\n'),
+  )
+}
+
+async function verifyElsewhere(
+  context: CommandContext,
+  options: GivenOptions & { readonly url: string },
+  { backup, folder }: BackupChoice,
+) {
+  const params = {
+    ...(backup !== null && { backup }),
+    ...(folder !== null && { folder }),
+  }
+  const found = await runLongJob<typeof params, Verified>(context, {
+    ...{ operation: verifyBackup, params, options },
+  })
+  if (!options.json) context.printer(options).print(found, () => verifiedText(found))
+}
+
+/** Shows the progress on a terminal, or as lines of JSON; ends the work when it is interrupted. */
+async function withProgress<T>(
+  context: CommandContext,
+  options: GivenOptions,
+  work: (options: CommandWork) => Promise<T>,
+): Promise<T> {
+  const { stderr, interrupted } = context.dependencies
+  const ending = new AbortController()
+  void interrupted().then(() => ending.abort(new Error('the work was interrupted')))
+  const bar = await openProgress(stderr, 0)
+  const printer = context.printer(options)
+  let shown = { done: 0, total: 0, text: '' }
+  let printedAt = Number.NEGATIVE_INFINITY
+  try {
+    return await work({
+      signal: ending.signal,
+      progress(changes) {
+        shown = { ...shown, ...changes }
+        bar.show(shown.done, shown.text, shown.total)
+        if (!options.json || performance.now() - printedAt < lineMs) return
+        printedAt = performance.now()
+        printer.print(shown, () => '')
+      },
+    })
+  } finally {
+    bar.close()
+  }
+}

@@ -1,0 +1,111 @@
+import { AppError, type Int64 } from '@hermod/protocol'
+import type { FoundBackup } from '../../backup/target.js'
+import { type Clock, dayMs } from '../../lib/clock.js'
+import { type LongJobRun, type LongJobs, longJobKind } from '../long-jobs/long-job-model.js'
+
+/** A backup to verify: the path of its folder. */
+export interface VerificationOrder {
+  readonly backup: string
+}
+
+/** Verifies a backup; the result is that of `hermod backup verify --json`. */
+export const backupVerification = longJobKind<VerificationOrder, object>('backup_verify')
+
+interface VerificationServiceOptions {
+  /** The folder of the settings; null: there is no schedule. */
+  readonly folder: string | null
+  readonly backups: {
+    list(folder?: string): Promise<{
+      readonly folder: string
+      readonly backups: readonly FoundBackup[]
+    }>
+  }
+  /** Verifies a backup in another process. @throws Error that says what is wrong */
+  readonly verify: (backup: string, run: LongJobRun) => Promise<object>
+  readonly longJobs: Pick<LongJobs, 'start'>
+  readonly clock: Clock
+}
+
+const intervalMs = 7 * dayMs
+/** The time after a failure in which the schedule starts no verification. */
+const retryMs = dayMs
+
+/** Verifies backups, by schedule the newest one each week. */
+export class VerificationService {
+  #startedAt = Number.NEGATIVE_INFINITY
+  #failure: { readonly backup: string; readonly at: number; readonly reason: string } | null = null
+
+  constructor(private readonly options: VerificationServiceOptions) {}
+
+  /** Starts the job that verifies a backup. @throws AppError backup_refused, too_many_jobs */
+  async start(givenFolder?: string, given?: string): Promise<Int64> {
+    const { folder, backups } = await this.options.backups.list(givenFolder)
+    const found = backups.find(({ name }) => name === (given ?? backups[0]?.name))
+    if (!found)
+      throw new AppError(
+        'backup_refused',
+        given === undefined
+          ? `${folder} has no complete backup; make one with hermod backup create`
+          : `${folder} has no complete backup ${given}; hermod backup list shows those that exist`,
+      )
+    return this.options.longJobs.start(backupVerification, { backup: found.folder })
+  }
+
+  /** Verifies a backup: the work of its job. */
+  async verify({ backup }: VerificationOrder, run: LongJobRun): Promise<object> {
+    const { verify, clock } = this.options
+    try {
+      const result = await verify(backup, run)
+      this.#failure = null
+      return result
+    } catch (error) {
+      if (!run.signal.aborted)
+        this.#failure = { backup, at: clock.now(), reason: (error as Error).message }
+      throw error
+    }
+  }
+
+  /** Starts the verification of the newest backup when one is due; called once an hour. */
+  async runSchedule(): Promise<void> {
+    const { folder, clock, longJobs } = this.options
+    const now = clock.now()
+    if (folder === null || now < this.#startedAt + retryMs) return
+    const backups = await this.#ofDatabase()
+    const verifiedAt = Math.max(0, ...backups.map((each) => each.verifiedAt ?? 0))
+    const [newest] = backups
+    if (!newest || now < verifiedAt + intervalMs) return
+    try {
+      await longJobs.start(backupVerification, { backup: newest.folder })
+      this.#startedAt = now
+    } catch (error) {
+      if (!isError(error, 'too_many_jobs')) throw error
+    }
+  }
+
+  /** Returns what is wrong with the verification of backups, for `hermod check`. */
+  faults(): readonly {
+    readonly check: string
+    readonly subject: string
+    readonly detail: string
+  }[] {
+    if (this.#failure === null) return []
+    const { backup, at, reason } = this.#failure
+    const detail = `its verification of ${new Date(at).toISOString()} failed: ${reason}`
+    return [{ check: 'backup_verification', subject: backup, detail }]
+  }
+
+  /** The newest first; none for a folder that cannot be used, which the schedule of backups reports. */
+  async #ofDatabase(): Promise<readonly FoundBackup[]> {
+    try {
+      const { backups } = await this.options.backups.list()
+      return backups.filter(({ manifest }) => manifest?.engine === 'sqlite')
+    } catch (error) {
+      if (isError(error, 'backup_refused')) return []
+      throw error
+    }
+  }
+}
+
+function isError(error: unknown, name: string): boolean {
+  return error instanceof AppError && error.errorName === name
+}
