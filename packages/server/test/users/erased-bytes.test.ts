@@ -55,6 +55,7 @@ for (const backend of testBackends().filter(({ name }) => name === 'sqlite'))
       )
       expect([job.state, job.error]).toEqual(['done', ''])
       expect(bytes()).toEqual([false, false])
+      expect(await server.sql.run('pragma integrity_check')).toEqual([{ integrity_check: 'ok' }])
       const found = await operator.succeed('POST', '/operator/v1/user/check_erased', {
         body: { app_id: server.appId, user_id: alice.id, texts: [marker] },
       })

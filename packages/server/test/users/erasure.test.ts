@@ -1,9 +1,17 @@
 /** The erasure of a person, its certificate, and the search for what is left (decision 080). */
-import { readFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ErasureCertificate } from '@hermod/protocol'
-import { GatewayClient, type Json, type Session, testBackends, waitFor } from '@hermod/testkit'
+import {
+  GatewayClient,
+  type Json,
+  type Session,
+  TempFolder,
+  testBackends,
+  waitFor,
+} from '@hermod/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { readErasures } from '../../dist/domain/erasure/erasure-log.js'
 import { answerCode, expectCode } from '../support/answer-codes.js'
 import { fetchAs, png } from '../support/files/files.js'
 import { sendToGroup } from '../support/groups/group-messaging.js'
@@ -138,10 +146,7 @@ for (const backend of testBackends())
         expect(data.erasures).toEqual(
           [again, certificate].map(({ unlisted: _, ...rest }: Json) => rest),
         )
-        const lines = readFileSync(join(server.dataDir, 'erasures.ndjson'), 'utf8')
-          .trim()
-          .split('\n')
-          .map((line) => JSON.parse(line))
+        const lines = await readErasures(server.dataDir)
         expect(lines.at(-1)).toEqual({
           app_id: server.appId,
           user_id: alice.id,
@@ -239,6 +244,22 @@ for (const backend of testBackends())
       await expectCode(hold('case-1', { user_id: group }), 'user_not_found')
       await expectCode(hold('case-1', { conversation: [bob.id] }), 'conversation_not_found')
       await erase(alice, 'delete')
+    })
+
+    it('the folders of backups list the erasure too, and one that is gone is named', async () => {
+      using target = new TempFolder('target')
+      const gone = join(target.path, 'gone')
+      const known = join(server.dataDir, 'backup-targets.json')
+      writeFileSync(known, JSON.stringify([target.path, gone]))
+      try {
+        const certificate = await erase(alice, 'keep')
+        expect(certificate).toMatchObject({ unlisted: [gone] })
+        const [line] = await readErasures(target.path)
+        expect(line).toEqual((await readErasures(server.dataDir)).at(-1))
+        expect(line).toMatchObject({ user_id: alice.id, at: certificate.finished_at })
+      } finally {
+        rmSync(known)
+      }
     })
 
     it('an unfinished erasure of another mode is refused', async () => {

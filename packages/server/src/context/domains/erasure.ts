@@ -44,7 +44,9 @@ interface CreateErasureOptions {
 const tokensPerStep = 500
 /** The time for which an erasure waits for a read that holds the log of the embedded database. */
 const logWaitMs = 600_000
-const logPauseMs = 500
+const logPauseMs = 250
+/** Sends go on between two steps. */
+const scrubPauseMs = 20
 
 /** Erasures, holds and data exports of persons; each step is a part of another domain. */
 export function createErasure(
@@ -158,24 +160,28 @@ function erasureSteps(
       },
     },
     {
-      text: 'emptying the log of the database',
-      run: (_, { signal }) => emptyLog(database, signal),
+      text: 'overwriting unused space of the database',
+      run: (_, { signal }) => scrub(database, signal),
     },
   ]
 }
 
-/** Empties the log of the embedded database, which has earlier versions of changed pages. */
-async function emptyLog(
-  { dialect }: Infrastructure['database'],
-  signal: AbortSignal,
-): Promise<void> {
-  if (!dialect.emptyLog) return
-  for (const endsAt = performance.now() + logWaitMs; !(await dialect.emptyLog()); ) {
+/** Removes earlier values from the file and the log of the embedded database. */
+async function scrub({ dialect }: Infrastructure['database'], signal: AbortSignal): Promise<void> {
+  let heldSince: number | null = null
+  for (let from: number | null = 1; from !== null && dialect.scrub; ) {
     signal.throwIfAborted()
-    if (performance.now() > endsAt)
-      throw new Error(
-        'a backup or another long read holds the log of the database; order the erasure again when it has ended',
-      )
-    await pause(logPauseMs, signal)
+    const next: number | null | 'held' = await dialect.scrub(from)
+    if (next === 'held') {
+      heldSince ??= performance.now()
+      if (performance.now() - heldSince > logWaitMs)
+        throw new Error(
+          'a backup or another long read holds the log of the database; order the erasure again when it has ended',
+        )
+    } else {
+      heldSince = null
+      from = next
+    }
+    await pause(next === 'held' ? logPauseMs : scrubPauseMs, signal)
   }
 }

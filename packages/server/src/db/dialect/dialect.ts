@@ -209,11 +209,13 @@ export interface SqlDialect {
   /** Keeps the file of the database as it is, for a copy of it; absent where it has none. */
   readonly pauseCheckpoints?: () => Promise<PausedCheckpoints>
   /**
-   * Copies the log into the database file and empties it, so that earlier versions of changed pages
-   * are gone; absent where there is no such log.
-   * @returns false while a read or a pause holds the log
+   * Removes what a file keeps of earlier values, in steps: empties the log, and overwrites unused
+   * bytes of some pages. Absent where there is no such file.
+   * @param from the page where the step before ended; 1 for the first one
+   * @returns where the next step begins, null after the last one; `held` while a read or a pause
+   * holds the log
    */
-  readonly emptyLog?: () => Promise<boolean>
+  readonly scrub?: (from: number) => Promise<number | null | 'held'>
   /** A unique key of the table is taken. */
   isTaken(error: unknown): boolean
   /** A row was not as its table demands. */

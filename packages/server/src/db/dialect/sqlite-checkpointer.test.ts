@@ -34,7 +34,7 @@ beforeEach(() => {
     sync: nothing,
     copyAgain: nothing,
     finish: state,
-    empty: async () => true,
+    scrub: async () => null,
     close: nothing,
   }
   const onError = () => failures++

@@ -24,11 +24,8 @@ export interface CheckpointThreads {
    * is written during it.
    */
   finish(): Promise<CheckpointState>
-  /**
-   * Empties the log on the writer's connection.
-   * @returns false while a reader holds it
-   */
-  empty(): Promise<boolean>
+  /** Empties the log and scrubs some pages on the writer's connection; see SqlDialect.scrub. */
+  scrub(descriptor: number, from: number): Promise<number | null | 'held'>
   /** Ends the thread of `pass` and `sync`, if it runs. */
   close(): Promise<void>
 }
@@ -185,25 +182,19 @@ export class Checkpointer {
     }
   }
 
-  /**
-   * Copies all of the log into the database file and empties it, so that it has no earlier versions
-   * of pages. The writer waits meanwhile.
-   * @returns false while a reader or a pause holds the log
-   */
-  async empty(): Promise<boolean> {
+  /** A step of SqlDialect.scrub, as a step of checkpoints. The writer waits meanwhile. */
+  async scrub(from: number): Promise<number | null | 'held'> {
     while (this.#running) await this.#running
-    if (this.#isClosed || this.#mustCopyAgain || this.#pauses > 0) return false
+    if (this.#isClosed || this.#mustCopyAgain || this.#pauses > 0) return 'held'
     clearTimeout(this.#timer)
     this.#timer = undefined
-    const emptying = this.#threads.empty().catch((error: unknown) => {
-      this.#onError(error)
-      return false
-    })
-    this.#running = emptying.then(() => {
+    const step = this.#threads.scrub(this.#open(), from)
+    const end = () => {
       this.#running = undefined
       this.#schedule(this.#limits.everyMs)
-    })
-    return emptying
+    }
+    this.#running = step.then(end, end)
+    return step
   }
 
   /** Waits for the running step; nothing begins after it. */

@@ -19,6 +19,7 @@ import { rowMaker } from '../rows.js'
 import type { Bulk, ProcedureCall } from './dialect.js'
 import type { closing } from './request-thread.js'
 import { sqliteBulk } from './sqlite-bulk.js'
+import { scrubPages } from './sqlite-scrub.js'
 import { type Bound, StatementCache } from './sqlite-statement.js'
 import { copyAgain } from './sqlite-wal.js'
 
@@ -35,6 +36,7 @@ export type WorkerRequest =
   /** The descriptor of a file that is to be on the disk. */
   | { readonly sync: number }
   | { readonly copyAgain: { readonly walPath: string; readonly descriptor: number } }
+  | { readonly scrub: { readonly descriptor: number; readonly from: number } }
   | typeof closing
 
 /** Columns and rows apart: the names cross the threads once. */
@@ -124,6 +126,8 @@ async function serve(
 ): Promise<WorkerResponse> {
   if ('procedure' in request) return { output: await runProcedure(request.procedure) }
   if ('sync' in request) fsyncSync(request.sync)
+  else if ('scrub' in request)
+    return { output: scrubPages(request.scrub.descriptor, request.scrub.from) }
   else if ('copyAgain' in request)
     copyAgain(database, request.copyAgain.walPath, request.copyAgain.descriptor)
   else return runInTransaction(request)

@@ -145,7 +145,7 @@ export function sqliteDialect(
     runProcedure,
     checkpoints: () => checkpoints.statistics,
     pauseCheckpoints: () => checkpoints.pause(),
-    emptyLog: () => checkpoints.empty(),
+    scrub: (from) => checkpoints.scrub(from),
     isTaken: (error) => resultCodeOf(error) === uniqueViolation,
     isRefused: (error) => resultCodeOf(error) === checkViolation,
     isRetryable: () => false,
@@ -339,13 +339,16 @@ function checkpointThreads(
     },
     copyAgain: (descriptor) => shared(turns, () => writer.copyAgain(descriptor)),
     finish: () => shared(turns, () => run(writer)),
-    async empty() {
+    async scrub(descriptor, from) {
       await turns.lock()
       try {
         // Sends wait meanwhile, so a reader is not waited for.
         await writer.executeQuery(CompiledQuery.raw('pragma busy_timeout = 0'))
         const { frames, isBusy } = await run(writer, 'truncate')
-        return frames === 0 && !isBusy
+        if (frames > 0 || isBusy) return 'held'
+        const next = await writer.scrub(descriptor, from)
+        await writer.executeQuery(CompiledQuery.raw('pragma shrink_memory'))
+        return next
       } finally {
         await writer.executeQuery(CompiledQuery.raw(`pragma ${busyTimeout}`))
         turns.unlock()
@@ -413,6 +416,13 @@ class ThreadConnection implements DatabaseConnection {
   /** Waits until a file is on the disk. */
   async sync(descriptor: number): Promise<void> {
     await this.#request({ sync: descriptor })
+  }
+
+  /** Overwrites unused bytes of pages, between two transactions. */
+  async scrub(descriptor: number, from: number): Promise<number | null> {
+    const response = await this.#request({ scrub: { descriptor, from } })
+    if (!('output' in response)) throw new Error('the database thread answered something else')
+    return response.output as number | null
   }
 
   /** Copies pages from the log into the database file again, between two transactions. */
