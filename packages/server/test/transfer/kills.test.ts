@@ -1,5 +1,5 @@
 /** Exports and imports that are killed again and again lose no row and double none. */
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Backend, Child, isFullRun, testBackends } from '@hermod/testkit'
@@ -31,48 +31,70 @@ describe.each(testBackends())('kills on $name', (backend) => {
       await fillMessages(database, messages)
     }
     const digest = await digestOf((...args) => source.hermod(...args))
-    const args = ['export', '--move', '--to', source.exportFolder, '--json']
-    const exports = await killedRuns(args, source, random)
-    expect(existsSync(join(source.exportFolder, 'COMPLETE'))).toBe(true)
-    await using there = await Installation.create(backend)
-    const importArgs = ['import', source.exportFolder, '--json']
-    const imports = await killedRuns(importArgs, there, random, async () => {
-      const { code, err } = await there.hermod('check')
-      if (code === 1) return expect(err).toMatch(/unfinished import|no data folder/)
-      // The kill came before the first row or after the last one.
-      const { apps } = await digestOf((...each) => there.hermod(...each))
-      expect([undefined, digest.apps]).toContainEqual(apps)
+    const { exportFolder } = source
+    const exportArgs = ['export', '--move', '--to', exportFolder, '--json']
+    await killedRuns(exportArgs, () => source, random, {
+      async afterKill() {
+        const checked = await source.hermod('import', exportFolder, '--check')
+        const state = existsSync(join(exportFolder, 'COMPLETE')) ? 'is not empty' : 'no complete'
+        expect(checked.err).toContain(state)
+      },
+      begin: async () => rmSync(exportFolder, { recursive: true }),
     })
-    expect(await digestOf((...each) => there.hermod(...each))).toEqual(digest)
-    console.log(`${backend.name}: seed ${seed}, ${exports} exports and ${imports} imports killed`)
+    let there = await Installation.create(backend)
+    try {
+      await killedRuns(['import', exportFolder, '--json'], () => there, random, {
+        async afterKill() {
+          const { code, err } = await there.hermod('check')
+          if (code === 1) return expect(err).toMatch(/unfinished import|no data folder/)
+          // The kill came before the first row or after the last one.
+          const { apps } = await digestOf((...each) => there.hermod(...each))
+          expect([undefined, digest.apps]).toContainEqual(apps)
+        },
+        async begin() {
+          await there[Symbol.asyncDispose]()
+          there = await Installation.create(backend)
+        },
+      })
+      expect(await digestOf((...each) => there.hermod(...each))).toEqual(digest)
+    } finally {
+      await there[Symbol.asyncDispose]()
+    }
+    console.log(`${backend.name}: seed ${seed}, ${kills} exports and ${kills} imports killed`)
   })
 })
 
-/**
- * Runs a command that is killed at random moments, and then to its end.
- * @returns the number of runs that were killed before their end
- */
+interface KilledRuns {
+  /** Checks what a killed run has left. */
+  afterKill(): Promise<void>
+  /** Makes place for a new run, after one that was complete before its kill. */
+  begin(): Promise<void>
+}
+
+/** Runs a command that is killed at random moments, and then to its end. */
 async function killedRuns(
   args: readonly string[],
-  { settings }: Installation,
+  place: () => Installation,
   random: Random,
-  afterKill: () => Promise<void> = async () => {},
-): Promise<number> {
-  let killed = 0
-  for (let attempt = 1; killed < kills && attempt <= 3 * kills; attempt++) {
+  { afterKill, begin }: KilledRuns,
+): Promise<void> {
+  for (let killed = 0; killed < kills; ) {
     const child = new Child([process.execPath, hermodScript, ...args], {
-      env: hermodEnvironment(settings),
+      env: hermodEnvironment(place().settings),
     })
     await Promise.race([child.exited, sleep(random.integer(150, 1_500))])
-    if (child.exit) break
+    if (child.exit) {
+      expect(child.exit.code).toBe(0)
+      await begin()
+      continue
+    }
     child.killTree()
     await child.exited
     killed++
     await afterKill()
   }
-  await succeed(callHermod(args, settings)).catch((error: Error) => {
-    // The run that nothing killed was complete already.
+  await succeed(callHermod(args, place().settings)).catch((error: Error) => {
+    // The last kill came after the end of the work.
     if (!/complete export already|is not empty/.test(error.message)) throw error
   })
-  return killed
 }
