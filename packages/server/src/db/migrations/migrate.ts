@@ -197,6 +197,7 @@ export async function findSchemaDifference(
   if (problem !== null) return problem
   const applied = await appliedMigrations(dialect, db)
   if (applied.length === known.length) return null
+  if (applied.length === 0) return 'is empty; name that of the installation'
   return applied.length < known.length
     ? 'has the schema of an earlier version; run hermod migrate first'
     : 'has the schema of a newer version; use that version'
