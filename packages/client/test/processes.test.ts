@@ -2,7 +2,7 @@
  * Apps with the client against the server's answers over HTTP, while real processes, connections
  * and apps fail.
  */
-import { anyBackend, isFullRun } from '@hermod/testkit'
+import { anyBackend, isFullRun, TempFolder, testBackends } from '@hermod/testkit'
 import { IDBFactory, IDBKeyRange } from 'fake-indexeddb'
 import { describe, expect, it } from 'vitest'
 import { Random } from '../../server/test/support/random.js'
@@ -77,6 +77,25 @@ for (const backend of anyBackend('durable')) {
       })
   })
 }
+
+it('apps with unsent messages show what the server answers after a restored backup, and send them once', {
+  timeout: timeoutMs,
+}, async () => {
+  const [backend] = testBackends('durable').filter(({ name }) => name === 'sqlite')
+  if (backend === undefined) return
+  const options = { backend, random: new Random(seed), users: 3, groups: 2, apps }
+  await using playground = await AppPlayground.start(options)
+  await playground.run(workMs, async () => playground.cut())
+  using target = new TempFolder('target')
+  const backup = await playground.backUpInto(target.path)
+  await playground.run(workMs, async () => playground.cut())
+  await playground.restoreBackup(backup, () => playground.sendAll('unsent'))
+  expect(await playground.settle()).toEqual([])
+  expect((await playground.lost()).filter((each) => each.includes('unsent'))).toEqual([])
+  await playground.run(300, async () => {})
+  expect(await playground.settle()).toEqual([])
+  report(playground)
+})
 
 function report({ work, apps: opened, faults }: AppPlayground): void {
   const sent = opened.reduce((sum, app) => sum + app.sent.length, 0)

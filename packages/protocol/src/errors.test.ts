@@ -126,6 +126,7 @@ const published = {
   erasure_held: 40015,
   erasure_unfinished: 40016,
   hold_not_found: 40017,
+  not_restored: 40018,
   backup_refused: 40019,
   restore_unfinished: 40012,
   alerts_unset: 40013,

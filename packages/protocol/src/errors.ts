@@ -747,6 +747,12 @@ export const errorCatalogue = {
     'hold does not exist',
     'The application has no hold of this name.',
   ),
+  not_restored: entry(
+    40018,
+    409,
+    'the data is not that of a backup',
+    'The service runs on its own data, or the restore is finished.',
+  ),
 
   origin_refused: entry(
     40300,

@@ -1,4 +1,6 @@
 /** A real server with users, groups and apps, random work on it, and what goes wrong between them. */
+import { rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type Api,
@@ -9,6 +11,7 @@ import {
   startServer,
   waitFor,
 } from '@hermod/testkit'
+import { makeBackup } from '../../../server/test/support/backup/stopped-backup.js'
 import { aGroup, groupCall } from '../../../server/test/support/groups/groups.js'
 import { runHermod } from '../../../server/test/support/hermod-command.js'
 import type { Random } from '../../../server/test/support/random.js'
@@ -178,6 +181,47 @@ export class AppPlayground implements AsyncDisposable {
     }
     const { code, err } = await runHermod(['database', 'new-epoch'], settings)
     if (code !== 0) throw new Error(`no new epoch: ${err}`)
+    this.server = await this.server.startAgain()
+  }
+
+  /** Makes a backup; the server restarts. @returns the folder of the backup */
+  async backUpInto(target: string): Promise<string> {
+    await this.server.stop()
+    this.server = await this.server.startAgain()
+    await this.server.stop()
+    const backup = makeBackup(this.server.dataDir, target)
+    this.server = await this.server.startAgain()
+    return backup
+  }
+
+  /** Each app sends a text to each group and to the observer. */
+  async sendAll(text: string): Promise<void> {
+    for (const app of this.apps)
+      for (const peer of [...this.groups, (this.#observer as Session).id])
+        await app.send(peer, this.groups.includes(peer), `${app.name} ${text} ${++this.#texts}`)
+  }
+
+  /**
+   * Loses the server with its data, and restores a backup in their place.
+   * @param whileLost what apps do while there is no server
+   */
+  async restoreBackup(backup: string, whileLost: () => Promise<unknown>): Promise<void> {
+    this.#count('restores')
+    const { dataDir } = this.server
+    await this.server.kill9()
+    await whileLost()
+    const lost = `${dataDir}-lost`
+    await rename(dataDir, lost)
+    const key = join(lost, 'secret.key')
+    const settings = { HERMOD_DATA_DIR: dataDir }
+    for (const args of [
+      ['restore', backup, '--to', dataDir, '--key-file', key],
+      ['restore', 'finish'],
+    ]) {
+      const { code, err } = await runHermod(args, settings)
+      if (code !== 0) throw new Error(`not restored: ${err}`)
+    }
+    await rm(lost, { recursive: true })
     this.server = await this.server.startAgain()
   }
 

@@ -15,6 +15,7 @@ import * as messaging from './messaging.js'
 import * as nodes from './nodes.js'
 import * as push from './push/index.js'
 import * as realtime from './realtime/realtime.js'
+import * as restore from './restore.js'
 import * as secrets from './secrets.js'
 import * as serviceState from './service-state.js'
 import * as sync from './realtime/sync.js'
@@ -38,6 +39,7 @@ export * from './messaging.js'
 export * from './nodes.js'
 export * from './push/index.js'
 export * from './realtime/realtime.js'
+export * from './restore.js'
 export * from './secrets.js'
 export * from './service-state.js'
 export * from './realtime/sessions.js'
@@ -74,6 +76,7 @@ export const operations: readonly Operation[] = [
   nodes,
   push,
   realtime,
+  restore,
   secrets,
   serviceState,
   sync,

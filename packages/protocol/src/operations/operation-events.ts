@@ -126,6 +126,8 @@ const reasons: Readonly<Record<string, string>> = {
   'operator.push.task.get': read,
   'operator.push.task.list': read,
   'operator.push.trace': read,
+  'operator.restore.finish': operatorOnly,
+  'operator.restore.status': read,
   'operator.secret.retire': operatorOnly,
   'operator.secret.rotate': operatorOnly,
   'operator.token.create': operatorOnly,

@@ -83,6 +83,9 @@ async function run(
         done.push('compact')
         return compaction
       },
+      async restore() {
+        throw new Error('not called')
+      },
       async newEpoch() {
         done.push('new epoch')
         return 'an-epoch'

@@ -40,6 +40,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommands>>> = {
   export: async () => (await import('./transfer.js')).addExportCommand,
   import: async () => (await import('./transfer.js')).addImportCommand,
   compact: async () => (await import('./database.js')).addCompactCommand,
+  restore: async () => (await import('./restore.js')).addRestoreCommands,
   check: async () => (await import('./check.js')).addCheckCommand,
   identity: async () => (await import('./identity.js')).addIdentityCommands,
   push: async () => (await import('./push.js')).addPushCommands,

@@ -41,6 +41,7 @@ import { pushPreferenceHandlers } from '../api/push/preferences.js'
 import { pushReportHandlers } from '../api/push/reports.js'
 import { pushTaskHandlers } from '../api/push/tasks.js'
 import { realtimeHandlers } from '../api/realtime/realtime.js'
+import { restoreHandlers } from '../api/restore/operator.js'
 import { secretHandlers } from '../api/secrets/operator.js'
 import { serviceStateHandlers } from '../api/service-state/operator.js'
 import { sessionHandlers } from '../api/sessions/sessions.js'
@@ -111,6 +112,7 @@ export function createHandlers(services: Services): readonly Handler[] {
     integrityHandlers({ ...services.integrity, ...services.serviceState, ...services.alerts }),
     longJobHandlers(services.longJobs),
     nodeHandlers(services.nodes),
+    restoreHandlers(services.restore),
     secretHandlers(services.secrets),
     serviceStateHandlers(services.serviceState),
     sessionHandlers(services.sessions),

@@ -29,6 +29,7 @@ import { createNodes } from './domains/nodes.js'
 import { createPush } from './domains/push.js'
 import { createPresence } from './domains/realtime/presence.js'
 import { createSessions } from './domains/realtime/sessions.js'
+import { createRestore } from './domains/restore.js'
 import { createSecrets } from './domains/secrets.js'
 import { createServiceState } from './domains/service-state.js'
 import { createUpgrades } from './domains/upgrades.js'
@@ -217,6 +218,7 @@ export function createDomains(
     certificates: () => certificateExpiry.list(),
     disabledEndpoints: () => webhooks.services.webhooks.listFailed(),
   })
+  const serviceState = createServiceState(infrastructure)
   const domains = {
     alerts,
     apps: createdApps,
@@ -236,7 +238,12 @@ export function createDomains(
     presence,
     push,
     secrets: secret,
-    serviceState: createServiceState(infrastructure),
+    restore: createRestore(infrastructure, {
+      state: serviceState.services.serviceState,
+      erasures: erasure.services.erasures,
+      dataDir: config.dataDir,
+    }),
+    serviceState,
     sessions,
     upgrades: createUpgrades(infrastructure, { config }),
     users,

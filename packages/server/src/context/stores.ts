@@ -28,6 +28,7 @@ import { ReaderStore } from '../domain/messaging/readers/reader-store.js'
 import { StreamStore } from '../domain/messaging/streams/stream-store.js'
 import { DeliveryStore } from '../domain/push/deliveries/delivery-store.js'
 import { PushPreferenceStore } from '../domain/push/preferences/push-preference-store.js'
+import { TaskStore } from '../domain/push/tasks/task-store.js'
 import { SessionStore } from '../domain/sessions/session-store.js'
 import { UserCountStore } from '../domain/users/registration/user-count-store.js'
 import { SettingsStore } from '../domain/users/settings/settings-store.js'
@@ -81,6 +82,7 @@ export function createStores({
     pushBindings: new PushBindingStore(database),
     pushDeliveries: new DeliveryStore(database),
     pushPreferences: new PushPreferenceStore(),
+    pushTasks: new TaskStore(database),
     reactions: new ReactionStore(database),
     readers: new ReaderStore(database),
     removals: new RemovalStore(database),

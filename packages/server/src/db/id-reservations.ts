@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { epochMs, type IdReservation, type Reserve } from '../lib/ids/ids.js'
+import { epochMs, type IdReservation, type Reserve, tickAt } from '../lib/ids/ids.js'
 import type { Database, Queryable, Tx } from './database.js'
 import { lockForUpdate } from './locking.js'
 import type { Schema } from './schema.js'
@@ -61,6 +61,26 @@ export class IdReservations {
       .execute()
     return reservation
   }
+}
+
+/**
+ * Ends all reservations, and lets later ones begin after the ticks that a node may have reserved up to
+ * now: the database may have lost them.
+ */
+export async function raiseIdSlots(tx: Tx, now: number): Promise<void> {
+  const until = tickAt(now) + ticksPerReservation + 1
+  await tx
+    .updateTable('id_slots')
+    .set((eb) => ({
+      owner: '',
+      reserved_until: eb
+        .case()
+        .when('reserved_until', '>', until)
+        .then(eb.ref('reserved_until'))
+        .else(until)
+        .end(),
+    }))
+    .execute()
 }
 
 /** Finds the time up to which any node has begun to issue IDs, milliseconds since 1970; null = none has. */

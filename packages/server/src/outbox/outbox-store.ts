@@ -282,6 +282,20 @@ export class OutboxStore {
     return row?.position ?? 0
   }
 
+  /** Moves a consumer in all apps past the rows from before a time that it has not handled. */
+  async passRowsBefore(tx: Tx, consumer: string, time: number): Promise<void> {
+    const younger = sql`(select min(o.position) - 1 from outbox o
+      where o.app_id = outbox_positions.app_id and o.created_at >= ${time})`
+    const head = sql`(select h.position from outbox_heads h where h.app_id = outbox_positions.app_id)`
+    const passed = sql<number>`coalesce(${younger}, ${head})`
+    await tx
+      .updateTable('outbox_positions')
+      .set({ position: passed })
+      .where('consumer', '=', consumer)
+      .where(sql<boolean>`position < ${passed}`)
+      .execute()
+  }
+
   /** @returns false when the consumer is not at `from` any more */
   async movePosition(
     tx: StatementTx,

@@ -181,6 +181,28 @@ export interface VerificationCommands {
   }>
 }
 
+/** A restore of a backup, see backup/restore.ts. */
+export interface RestoreOptions {
+  readonly backup: string
+  readonly to: string
+  readonly keyFile: Buffer | null
+  readonly secretKey: string | null
+  readonly now: number
+  progress(done: number, total: number): void
+}
+
+/** A restored backup. */
+export interface RestoredBackup {
+  readonly folder: string
+  readonly bytes: number
+  readonly manifest: {
+    readonly created_at: string
+    readonly version: string
+    readonly newest_message: { readonly at: string; readonly msg_id: number } | null
+    readonly files: { readonly store: string; readonly count: number; readonly bytes: number }
+  }
+}
+
 /** The dependencies of the commands, which construct no part of the service themselves. */
 export interface CommandDependencies {
   readonly version: string
@@ -216,6 +238,8 @@ export interface CommandDependencies {
   newEpoch(loaded: LoadedConfig): Promise<string>
   readonly data: DataCommands
   readonly verification: VerificationCommands
+  /** Restores a backup into a data folder. @throws BackupError, FolderLockedError */
+  restore(options: RestoreOptions): Promise<RestoredBackup>
   /** Runs simulated push gateways; ends when they have stopped. */
   simulatePush(options: PushSimulationOptions): Promise<void>
   /** Resolves at the first signal to stop; a second one ends the process. */

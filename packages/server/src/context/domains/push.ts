@@ -31,7 +31,6 @@ import { GatewayHolds } from '../../domain/push/sending/gateway-holds.js'
 import { OperatorTaskService } from '../../domain/push/tasks/operator-task-service.js'
 import { PushTaskService } from '../../domain/push/tasks/push-task-service.js'
 import { TaskErasure } from '../../domain/push/tasks/task-erasure.js'
-import { TaskStore } from '../../domain/push/tasks/task-store.js'
 import { AudienceCheck } from '../../domain/push/trace/audience-check.js'
 import { TraceService } from '../../domain/push/trace/trace-service.js'
 import type { AccountService } from '../../domain/users/account-service.js'
@@ -140,7 +139,6 @@ function withPushStores(infrastructure: Infrastructure) {
       certificates: new CertificateStore(caches),
       pushAudiences: new AudienceStore(database),
       pushRecipients: new RecipientStore(database),
-      pushTasks: new TaskStore(database),
       readMessages: new ReadMessageStore(database),
       receivers: new ReceiverStore(database),
     },

@@ -114,6 +114,14 @@ export class IdentityStore {
       .execute()
   }
 
+  /** Lets the next start take its folder as the one with the files. */
+  async forgetFilesFolder(tx: Tx): Promise<void> {
+    await tx
+      .updateTable('database_identity')
+      .set({ files_folder: null, files_node: null })
+      .execute()
+  }
+
   /**
    * Counts the connections of nodes and commands to PostgreSQL without this one; 0 for the embedded
    * database, which has a lock.

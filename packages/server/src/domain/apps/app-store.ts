@@ -161,6 +161,17 @@ export class AppStore {
     return row !== undefined
   }
 
+  /** Counts the Admin tokens of all apps that are valid at a time. */
+  async countValidAdminTokens(db: Queryable, now: number): Promise<number> {
+    const { count } = await db
+      .selectFrom('admin_tokens')
+      .select((eb) => eb.fn.countAll().as('count'))
+      .where('revoked_at', 'is', null)
+      .where((is) => is.or([is('expires_at', 'is', null), is('expires_at', '>', now)]))
+      .executeTakeFirstOrThrow()
+    return Number(count)
+  }
+
   /** @returns null when the app has no such token, or it is revoked */
   async setAdminTokenScopes(
     tx: Tx,

@@ -122,6 +122,37 @@ export class TokenStore {
     this.#forget(tx, appId, rows)
   }
 
+  /** Ends tokens of any users of an application, at most `limit` at a time. @returns their number */
+  async revokeSome(tx: Tx, appId: string, revokedAt: number, limit: number): Promise<number> {
+    const some = tx
+      .selectFrom('user_tokens')
+      .select('token_hash')
+      .where('app_id', '=', appId)
+      .where('revoked_at', 'is', null)
+      .where('expires_at', '>', revokedAt)
+      .limit(limit)
+    const rows = await tx
+      .updateTable('user_tokens')
+      .set({ revoked_at: revokedAt })
+      .where('app_id', '=', appId)
+      .where('token_hash', 'in', some)
+      .returning('token_hash')
+      .execute()
+    this.#forget(tx, appId, rows)
+    return rows.length
+  }
+
+  /** Counts the tokens of all applications that are valid at a time. */
+  async countValid(db: Queryable, now: number): Promise<number> {
+    const { count } = await db
+      .selectFrom('user_tokens')
+      .select(({ fn }) => fn.countAll().as('count'))
+      .where('revoked_at', 'is', null)
+      .where('expires_at', '>', now)
+      .executeTakeFirstOrThrow()
+    return Number(count)
+  }
+
   /** @param which.onlyIssued leaves the tokens of logins */
   async revokeOfDevice(
     tx: Tx,

@@ -31,6 +31,9 @@ const entries = [
   'files',
 ]
 
+/** The folder in a data folder that an unfinished restore has left. */
+export const restoringFolder = 'restoring'
+
 interface FolderLock {
   /** The disk was nearly full, so that the start used the reserve of the folder. */
   readonly isDiskFull: boolean
@@ -73,18 +76,25 @@ export function lockFolder(dir: string): FolderLock {
   return lock(folder)
 }
 
-/** Takes a folder as {@link lockFolder} does, and creates it (mode 700) when it does not exist. */
-export function lockNewFolder(dir: string): FolderLock {
+/**
+ * Takes a folder as {@link lockFolder} does, and creates it (mode 700) when it does not exist.
+ * @param options.forRestore the folder may have an unfinished restore
+ */
+export function lockNewFolder(dir: string, { forRestore = false } = {}): FolderLock {
   const folder = resolve(dir)
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
   } catch (error) {
     throw unusable(folder, error)
   }
-  return lock(folder)
+  return lock(folder, forRestore)
 }
 
-function lock(folder: string): FolderLock {
+function lock(folder: string, forRestore = false): FolderLock {
+  if (!forRestore && existsSync(join(folder, restoringFolder)))
+    throw new Error(
+      `the data folder ${folder} has an unfinished restore; run hermod restore with it once more`,
+    )
   const pidFile = join(folder, 'hermod.pid')
   const database = openExclusively(folder, pidFile)
   const isDiskFull = openReserve(folder)

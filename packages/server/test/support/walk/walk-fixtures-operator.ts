@@ -131,6 +131,8 @@ export const operatorFixtures: readonly Fixture[] = [
   ...[api.drainNode, api.removeNode].map((operation) =>
     fixture(operation, { node_id: 'none' }, { error: 'node_not_found' }),
   ),
+  fixture(api.getRestoreStatus),
+  fixture(api.finishRestore, {}, { error: 'not_restored' }),
   fixture(api.rotateSecretKey),
   fixture(api.retireSecretKey),
   fixture(api.createWebhook, async (context) => {

@@ -157,6 +157,17 @@ export class DeliveryStore {
       .execute()
   }
 
+  /** Ends the pending deliveries of all applications to connected devices. @returns them */
+  async cancelCore(tx: Tx): Promise<TaskKey[]> {
+    return tx
+      .updateTable('push_deliveries')
+      .set((eb) => ({ state: pushDeliveryState.cancelled, attempts: eb('attempts', '+', 1) }))
+      .where('channel', '=', 'core')
+      .where('state', '=', pushDeliveryState.pending)
+      .returning(camelCase(['app_id', 'task_id']))
+      .execute()
+  }
+
   async delete(tx: Tx, keys: readonly DeliveryKey[]): Promise<void> {
     await this.database.bulk(tx, deleteDeliveries, keys.map(deliveryKeyRow))
   }

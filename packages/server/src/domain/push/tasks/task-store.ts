@@ -37,6 +37,9 @@ const findTasks: BulkSelect = {
 const hasRequest = sql<boolean>`request_id <> ''`
 const hasMessage = sql<boolean>`msg_id <> 0`
 
+const isUnfinished = sql<boolean>`(state in (${pushTaskState.waiting}, ${pushTaskState.expanding})
+  or (state = ${pushTaskState.expanded} and finished < devices))`
+
 /** Push tasks and their counts. */
 export class TaskStore {
   readonly #find
@@ -117,6 +120,43 @@ export class TaskStore {
       .where('app_id', '=', appId)
       .where('task_id', '=', taskId)
       .execute()
+  }
+
+  /**
+   * Ends the tasks of all applications that are pushes of messages from before a time, or are for
+   * connected devices alone.
+   * @returns the tasks that have not come to an end by themselves
+   */
+  async cancelStale(
+    tx: Tx,
+    { messagesBefore, at }: { readonly messagesBefore: number; readonly at: number },
+  ): Promise<{ readonly messages: number; readonly core: number }> {
+    const rows = await tx
+      .updateTable('push_tasks')
+      .set({ state: pushTaskState.cancelled, updated_at: at })
+      .where(isUnfinished)
+      .where((is) =>
+        is.or([
+          is.and([is('msg_id', '<>', 0), is('created_at', '<', messagesBefore)]),
+          is('content', 'like', '%"strategy":"corepush_only"%'),
+        ]),
+      )
+      .returning('msg_id')
+      .execute()
+    const messages = rows.filter(({ msg_id }) => msg_id !== 0).length
+    return { messages, core: rows.length - messages }
+  }
+
+  /** Counts the tasks of all applications that have not come to an end. */
+  async countUnfinished(
+    db: Queryable,
+  ): Promise<{ readonly count: number; readonly oldestAt: number }> {
+    const { count, oldestAt } = await db
+      .selectFrom('push_tasks')
+      .select(({ fn }) => [fn.countAll().as('count'), fn.min('created_at').as('oldestAt')])
+      .where(isUnfinished)
+      .executeTakeFirstOrThrow()
+    return { count: Number(count), oldestAt: oldestAt ?? 0 }
   }
 
   /** Ends the pages of a task whose time is over; its position stays. */

@@ -1,0 +1,330 @@
+/** Restores a backup into a data folder. */
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { mkdir, open, readdir, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { serviceStates } from '@hermod/protocol'
+import { assertKey } from '../blobs/blob-keys.js'
+import { Database } from '../db/database.js'
+import { sqliteDialect } from '../db/dialect/sqlite.js'
+import { raiseIdSlots } from '../db/id-reservations.js'
+import { IdentityStore } from '../db/identity/identity-store.js'
+import { currentSchemaNumber, findSchemaProblem, migrate } from '../db/migrations/migrate.js'
+import { sql } from '../db/kysely.js'
+import { lockNewFolder, restoringFolder } from '../lib/concurrency/folder-lock.js'
+import { keyId } from '../lib/secrets/secret-keys.js'
+import { syncFolder } from '../lib/system/sync-folder.js'
+import { BackupError } from './backup-error.js'
+import { type Manifest, parseManifest } from './manifest.js'
+
+export interface RestoreOptions {
+  /** The folder of the backup, in its target. */
+  readonly backup: string
+  /** The data folder: one that does not exist, or is empty. */
+  readonly to: string
+  /** The content of a secret.key; null: the key is in the settings. */
+  readonly keyFile: Buffer | null
+  /** The key in the settings; null: none is. */
+  readonly secretKey: string | null
+  readonly now: number
+  /** @param total bytes */
+  progress(done: number, total: number): void
+}
+
+/** A restored backup. */
+export interface RestoredBackup {
+  readonly manifest: Manifest
+  readonly folder: string
+  readonly bytes: number
+}
+
+const databaseFile = 'hermod.db'
+const keyFile = 'secret.key'
+const filesList = 'files.ndjson'
+const erasuresFile = 'erasures.ndjson'
+/** Whatever of a data folder a restore makes. The database is the last one. */
+const restoredNames = ['files', keyFile, erasuresFile, `${databaseFile}-wal`, databaseFile]
+/** Names that an empty data folder may have. */
+const emptyNames = ['hermod.lock', 'hermod.pid', 'hermod.reserve', 'lost+found', restoringFolder]
+/** Space for the log of the database and the reserve of the folder. */
+const spareBytes = 32 * 1024 * 1024
+
+/**
+ * Checks every byte of a backup, and makes a data folder of it, whose database is marked as restored.
+ * Everything is written into a folder within the data folder and moved at the end; while that folder
+ * is there, no service opens the data folder, and the next restore begins anew.
+ *
+ * @throws BackupError, FolderLockedError
+ */
+export async function restoreBackup(options: RestoreOptions): Promise<RestoredBackup> {
+  const folder = resolve(options.backup)
+  const manifest = await readManifest(folder)
+  requireRestorable(manifest)
+  requireKey(manifest, options)
+  const to = resolve(options.to)
+  const isNew = await requireEmpty(to)
+  const lock = lockNewFolder(to, { forRestore: true })
+  const work = join(to, restoringFolder)
+  try {
+    await removeUnfinished(to)
+    await mkdir(work, { mode: 0o700 })
+    await syncFolder(to)
+    const bytes = await requireSpace(to, manifest)
+    await copyAll({ folder, work, manifest, total: bytes, options })
+    await markRestored(join(work, databaseFile), manifest, options.now)
+    await moveInto(to, work)
+    return { manifest, folder: to, bytes }
+  } catch (error) {
+    await removeUnfinished(to).catch(() => {})
+    throw error
+  } finally {
+    lock.release()
+    if (isNew && (await isUnused(to))) await rm(to, { recursive: true, force: true })
+  }
+}
+
+/** Reads the manifest of a complete backup. */
+async function readManifest(folder: string): Promise<Manifest> {
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    throw new BackupError(`there is no backup ${folder}: ${error.code ?? error.message}`)
+  })
+  if (names.includes('hermod-backups.json'))
+    throw new BackupError(
+      `${folder} is a folder of backups; name one of the backups in it, as hermod backup list shows them`,
+    )
+  if (!names.includes('COMPLETE'))
+    throw new BackupError(
+      `${folder} is no complete backup: COMPLETE is missing; take another one of hermod backup list`,
+    )
+  const text = await readFile(join(folder, 'manifest.json')).catch(() => Buffer.alloc(0))
+  const hash = createHash('sha256').update(text).digest('hex')
+  if (![hash, `${hash}\n`].includes(await readFile(join(folder, 'COMPLETE'), 'utf8')))
+    throw damaged(folder, 'manifest.json')
+  return parseManifest(text.toString('utf8'))
+}
+
+function requireRestorable({ engine, schema, version }: Manifest): void {
+  if (engine !== 'sqlite')
+    throw new BackupError(
+      'the backup has the files of an installation on PostgreSQL and no database; restore the database with the tools of PostgreSQL, and copy the files that files.ndjson names (docs/guides/backup.md)',
+    )
+  const known = currentSchemaNumber({ dialect: sqliteDialect(':memory:') })
+  if (schema.number > known)
+    throw new BackupError(
+      `the backup was made by Hermod ${version} with the schema ${schema.number}, and this build knows schemas up to ${known}; restore it with that version or a newer one`,
+    )
+}
+
+function requireKey(
+  { secret_key_fingerprint: wanted }: Manifest,
+  { keyFile: file, secretKey }: RestoreOptions,
+): void {
+  const keys = file === null ? [secretKey ?? ''] : file.toString('utf8').trimEnd().split('\n')
+  if (keys[0] === '')
+    throw new BackupError(
+      'the backup has no secret key; give the secret.key of the data folder that was backed up with --key-file, or set HERMOD_SECRET_KEY',
+    )
+  const ids = keys.map((key) => keyId(Buffer.from(key)))
+  if (!ids.includes(wanted))
+    throw new BackupError(
+      `the secret key (${ids.join(', ')}) is that of another installation; the backup needs the key ${wanted}`,
+    )
+}
+
+/** @returns whether the folder does not exist */
+async function requireEmpty(to: string): Promise<boolean> {
+  const names = await namesIn(to)
+  const isUnfinished = names?.includes(restoringFolder) ?? false
+  const data = names?.filter(
+    (name) => !emptyNames.includes(name) && !(isUnfinished && restoredNames.includes(name)),
+  )
+  if (data !== undefined && data.length > 0)
+    throw new BackupError(
+      `${to} is not empty: it has ${data.slice(0, 3).join(', ')}; name a folder that does not exist, since a restore writes over nothing`,
+    )
+  return names === null
+}
+
+/** @returns null for a missing folder */
+async function namesIn(folder: string): Promise<string[] | null> {
+  try {
+    return await readdir(folder)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw new BackupError(`${folder} cannot be used: ${(error as Error).message}`)
+  }
+}
+
+async function isUnused(to: string): Promise<boolean> {
+  return (await namesIn(to))?.every((name) => emptyNames.includes(name)) ?? false
+}
+
+/** Removes whatever an unfinished restore has left, the folder that shows it last. */
+async function removeUnfinished(to: string): Promise<void> {
+  const work = join(to, restoringFolder)
+  if ((await namesIn(work)) === null) return
+  for (const name of restoredNames) await rm(join(to, name), { recursive: true, force: true })
+  await syncFolder(to)
+  await rm(work, { recursive: true, force: true })
+}
+
+/** @returns the bytes of the backup */
+async function requireSpace(to: string, { parts, files }: Manifest): Promise<number> {
+  const ofFiles = files.store === 'folder' ? files.bytes : 0
+  const bytes = parts.reduce((sum, { size }) => sum + size, ofFiles)
+  const { bavail, bsize } = await statfs(to)
+  const free = bavail * bsize
+  if (free < bytes + spareBytes)
+    throw new BackupError(
+      `the disk of ${to} has ${free} free bytes, and the backup needs ${bytes + spareBytes}; make room, or name a folder on another disk`,
+    )
+  return bytes
+}
+
+interface CopyAll {
+  readonly folder: string
+  readonly work: string
+  readonly manifest: Manifest
+  readonly total: number
+  readonly options: RestoreOptions
+}
+
+async function copyAll({ folder, work, manifest, total, options }: CopyAll): Promise<void> {
+  let done = 0
+  const copied = (bytes: number) => {
+    done += bytes
+    options.progress(done, total)
+  }
+  for (const part of manifest.parts)
+    await copyChecked(join(folder, part.name), join(work, part.name), { ...part, copied })
+  if (manifest.files.store === 'folder') await copyFiles({ folder, work, copied })
+  await rm(join(work, filesList), { force: true })
+  if (options.keyFile !== null)
+    await writeFile(join(work, keyFile), options.keyFile, { mode: 0o600, flush: true })
+  const erasures = await readFile(join(dirname(folder), erasuresFile)).catch(() => null)
+  if (erasures !== null) await writeFile(join(work, erasuresFile), erasures, { flush: true })
+  await syncFolder(work)
+}
+
+/** Copies the files that the backup names. */
+async function copyFiles({
+  folder,
+  work,
+  copied,
+}: {
+  readonly folder: string
+  readonly work: string
+  copied(bytes: number): void
+}): Promise<void> {
+  const lines = createInterface({ input: createReadStream(join(work, filesList)) })
+  const made = new Set<string>()
+  for await (const line of lines) {
+    const { key, size, sha256 } = JSON.parse(line) as FileLine
+    assertKey(key)
+    const target = join(work, 'files', key)
+    if (!made.has(dirname(target))) await mkdir(dirname(target), { recursive: true, mode: 0o700 })
+    made.add(dirname(target))
+    const source = join(dirname(folder), 'files', key)
+    await copyChecked(source, target, { size, sha256, copied })
+  }
+  for (const each of made) await syncFolder(each)
+}
+
+/** A line of files.ndjson. */
+interface FileLine {
+  readonly key: string
+  readonly size: number
+  readonly sha256?: string
+}
+
+/** Copies a file durably. @throws BackupError when it is not the file of the backup, or cannot be copied */
+async function copyChecked(
+  from: string,
+  to: string,
+  {
+    size,
+    sha256,
+    copied,
+  }: {
+    readonly size: number
+    readonly sha256?: string | undefined
+    copied(bytes: number): void
+  },
+): Promise<void> {
+  const hash = createHash('sha256')
+  let length = 0
+  try {
+    const handle = await open(to, 'wx', 0o600)
+    try {
+      for await (const chunk of createReadStream(from, { highWaterMark: 1024 * 1024 })) {
+        const bytes = chunk as Buffer
+        hash.update(bytes)
+        length += bytes.length
+        if (length > size) break
+        await handle.appendFile(bytes)
+        copied(bytes.length)
+      }
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+  } catch (error) {
+    throw copyError(from, to, error as NodeJS.ErrnoException)
+  }
+  if (length !== size || (sha256 !== undefined && hash.digest('hex') !== sha256))
+    throw damaged(dirname(from), basename(from))
+}
+
+function copyError(from: string, to: string, error: NodeJS.ErrnoException): Error {
+  const { code, message } = error
+  if (code === 'ENOENT') return damaged(dirname(from), basename(from), 'is missing')
+  if (code === 'ENOSPC' || code === 'EDQUOT')
+    return new BackupError(
+      `the disk of ${dirname(to)} is full; make room, or name a folder on another disk`,
+      { cause: error },
+    )
+  return new BackupError(`${from} cannot be restored: ${message}`, { cause: error })
+}
+
+function damaged(folder: string, name: string, what = 'is not as its backup says'): BackupError {
+  return new BackupError(
+    `the backup is damaged: ${join(folder, name)} ${what}; take another one of hermod backup list`,
+  )
+}
+
+/**
+ * Begins a new history in the database, so that whatever operators append before the restore is
+ * finished is in it, and marks the database as restored.
+ */
+async function markRestored(path: string, manifest: Manifest, now: number): Promise<void> {
+  await using database = new Database(sqliteDialect(path))
+  const { rows } = await sql<{ quick_check: string }>`pragma quick_check`.execute(database.reader)
+  const found = rows[0]?.quick_check
+  if (found !== 'ok')
+    throw new BackupError(`the database of the backup is damaged: ${found}; take another backup`)
+  const problem = await findSchemaProblem(
+    database,
+    (newer) => `restore the backup with version ${newer}`,
+  )
+  if (problem !== null) throw new BackupError(`the database of the backup ${problem}`)
+  await migrate(database)
+  const identity = new IdentityStore()
+  const text = `the data is that of the backup of ${manifest.created_at}, and the restore is not finished`
+  await database.transaction(async (tx) => {
+    await identity.forgetFilesFolder(tx)
+    await identity.renew(tx)
+    await raiseIdSlots(tx, now)
+    await identity.setState(tx, { state: 'restored', text, since: now }, serviceStates)
+  })
+}
+
+/** Moves everything into the data folder; the folder that shows an unfinished restore goes last. */
+async function moveInto(to: string, work: string): Promise<void> {
+  const names = await readdir(work)
+  for (const name of restoredNames)
+    if (names.includes(name)) await rename(join(work, name), join(to, name))
+  await syncFolder(to)
+  await rm(work, { recursive: true })
+  await syncFolder(to)
+}
