@@ -1,10 +1,10 @@
 /**
  * Compares three ways to copy the embedded database while it is written to: times of commits, and
- * the growth of the write-ahead log. On a quiet machine:
+ * the write-ahead log in use at its largest. On a quiet machine:
  *
  *   node bench/dist/backup/ways.js [MiB of the database, default 1024] [folder]
  */
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -12,6 +12,7 @@ import { Worker } from 'node:worker_threads'
 import { BackupThread } from '@hermod/server/dist/backup/thread.js'
 import { Database } from '@hermod/server/dist/db/database.js'
 import { sqliteDialect } from '@hermod/server/dist/db/dialect/sqlite.js'
+import { walFrameBytes } from '@hermod/server/dist/db/dialect/sqlite-checkpointer.js'
 import { sql } from '@hermod/server/dist/db/kysely.js'
 
 const [mebibytes = '1024', parent = tmpdir()] = process.argv.slice(2)
@@ -93,6 +94,23 @@ async function fill(database: Database): Promise<void> {
       select hex(randomblob(${rowBytes / 2})) from n`.execute(database.writer)
 }
 
+/** Watches the log. `end` returns its largest size in use. */
+function watchLog(database: Database): { end(): number } {
+  let largest = 0
+  const timer = setInterval(async () => {
+    const { rows } = await sql<{ log: number }>`pragma wal_checkpoint(noop)`.execute(
+      database.reader,
+    )
+    largest = Math.max(largest, (rows[0]?.log ?? 0) * walFrameBytes)
+  }, 100)
+  return {
+    end() {
+      clearInterval(timer)
+      return largest
+    },
+  }
+}
+
 function line(name: string, { perSecond, medianMs, p99Ms }: Commits, more = ''): void {
   const figures = `${perSecond.toFixed(0)} commits/s, median ${medianMs.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms`
   console.log(`${name.padEnd(24)} ${figures}${more}`)
@@ -105,13 +123,11 @@ try {
     const database = new Database(sqliteDialect(path))
     await fill(database)
     line('without a copy', await commitUntil(database, sleep(quietMs)))
-    const walBytes = () => statSync(`${path}-wal`).size
-    const before = walBytes()
+    const log = watchLog(database)
     const startedAt = performance.now()
     const commits = await commitUntil(database, way(database, path, join(folder, 'copy.db')))
     const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)
-    const grown = ((walBytes() - before) / mebibyte).toFixed(0)
-    line(name, commits, `; ${seconds} s, log +${grown} MiB`)
+    line(name, commits, `; ${seconds} s, log ${(log.end() / mebibyte).toFixed(0)} MiB`)
     await database[Symbol.asyncDispose]()
     for (const each of ['hermod.db', 'copy.db', 'copy.db-wal'])
       rmSync(join(folder, each), { force: true })

@@ -1,4 +1,5 @@
 /** Makes one backup: the copy of the database, the files that it names, and the manifest. */
+import { existsSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import type { BlobPage, BlobStore } from '../blobs/blob-store.js'
 import type { PausedCheckpoints } from '../db/dialect/sqlite-checkpointer.js'
@@ -109,9 +110,18 @@ export async function createBackup(
     return { name: incoming.name, manifest }
   } catch (error) {
     await thread[Symbol.asyncDispose]()
+    if (ending.aborted) throw ending.reason
+    if (incoming && !existsSync(incoming.folder)) throw gone(target.folder, error)
+    throw targetError(target.folder, error)
+  } finally {
+    // A complete one has another name.
     await incoming?.discard()
-    throw ending.aborted ? ending.reason : targetError(target.folder, error)
   }
+}
+
+function gone(folder: string, cause: unknown): BackupError {
+  const text = `the backup folder ${folder} is gone, as when its disk is unmounted`
+  return new BackupError(text, { cause })
 }
 
 interface Run {

@@ -79,6 +79,8 @@ describe.each(embedded)('backups on $name', (backend) => {
     }
     expect(manifest.positions).toEqual({ test: expect.any(Number) })
     using restored = new RestoredFolder(target, basename(folder), keyFile())
+    const digest = await callHermod(['digest', '--json'], { HERMOD_DATA_DIR: restored.dataDir })
+    expect(JSON.parse(digest.out)).toEqual(manifest.digest)
     const { report } = await restored.check()
     expect(report.faults).toEqual([])
   })

@@ -1,5 +1,5 @@
 /** The making of one backup, with what may end it. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { TempFolder } from '@hermod/testkit'
 import { sql } from 'kysely'
@@ -149,6 +149,15 @@ describe('a backup', () => {
     const cancelled = AbortSignal.abort(new Error('cancelled'))
     await expect(createBackup(source(), target, run(cancelled))).rejects.toThrow('cancelled')
     expect(leftovers()).toEqual([])
+  })
+
+  it('ends with a sentence when its target is gone', async () => {
+    const ending = createBackup(source(), target, {
+      ...run(),
+      progress: ({ text }) =>
+        text.includes('files') && rmSync(target.folder, { recursive: true, force: true }),
+    })
+    await expect(ending).rejects.toThrow(`the backup folder ${target.folder} is gone`)
   })
 
   it('of another writer is refused', async () => {
