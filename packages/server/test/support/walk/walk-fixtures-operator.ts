@@ -49,6 +49,7 @@ async function newIssuer(context: WalkContext): Promise<Params> {
 }
 const victim = { needsVictim: true }
 const noFile = { error: 'file_not_found' } as const
+const noUser = { error: 'user_not_found' } as const
 const noPush = { error: 'push_task_not_found' } as const
 
 export const operatorFixtures: readonly Fixture[] = [
@@ -95,18 +96,15 @@ export const operatorFixtures: readonly Fixture[] = [
   ...[api.getFile, api.deleteFile].map((operation) =>
     fixture(operation, (context) => ({ ...hereAsApp(context), file_id: 'none' }), noFile),
   ),
+  // Their jobs would go on beside the calls of other operations.
   fixture(
     api.eraseUser,
-    (context) => ({
-      ...subjectHere(context),
-      messages: 'keep' as const,
-      reason: 'walk',
-    }),
-    victim,
+    (context) => ({ ...hereAsApp(context), user_id: 1, messages: 'keep' as const, reason: 'walk' }),
+    noUser,
   ),
+  fixture(api.exportUserData, (context) => ({ ...hereAsApp(context), user_id: 1 }), noUser),
   fixture(api.listErasures, hereAsApp),
   fixture(api.checkErased, subjectHere),
-  fixture(api.exportUserData, subjectHere),
   fixture(api.setHold, (context) => ({ ...subjectHere(context), name: 'walk', reason: 'walk' })),
   fixture(api.releaseHold, (context) => ({ ...hereAsApp(context), name: 'none' }), {
     error: 'hold_not_found',
