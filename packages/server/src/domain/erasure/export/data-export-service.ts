@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
-import { mkdir, open, readdir, rm } from 'node:fs/promises'
+import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { AppError } from '@hermod/protocol'
-import type { BlobStore } from '../../../blobs/blob-store.js'
+import { BlobError, type BlobStore } from '../../../blobs/blob-store.js'
 import type { Database, Queryable } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import { stringifyJson } from '../../../lib/json.js'
+import { syncFolder } from '../../../lib/system/sync-folder.js'
 import { originalKey, type StoredFile } from '../../files/file-model.js'
 import { type LongJobs, longJobKind } from '../../long-jobs/long-job-model.js'
 import type { UserKey } from '../../users/user-model.js'
@@ -54,7 +55,9 @@ export const dataExport = longJobKind<DataExportOrder, DataExportResult>('user_d
 
 const rowsPerPage = 10_000
 const filesPerPage = 100
+/** The marker of a complete export, and its name until then. */
 const marker = 'COMPLETE'
+const unfinished = 'INCOMPLETE'
 
 /** Exports the data of persons to folders. */
 export class DataExportService {
@@ -98,7 +101,9 @@ export class DataExportService {
     const about = { appId, userId, rows, files, at: clock.now() }
     await appendSynced(join(folder, 'README.txt'), readme(about))
     const list = createHash('sha256').update(JSON.stringify({ rows, files })).digest('hex')
-    await appendSynced(join(folder, marker), `${list}\n`)
+    await appendSynced(join(folder, unfinished), `${list}\n`)
+    await rename(join(folder, unfinished), join(folder, marker))
+    await syncFolder(folder)
     return { folder, rows, files }
   }
 
@@ -143,9 +148,12 @@ export class DataExportService {
         progress({ text: `exporting file ${count + 1}` })
         const path = join(folder, 'files', file.fileId)
         const { size, crc32 } = file
-        const bytes = await blobs.open(originalKey(file), {
-          expected: { size, ...(crc32 !== null && { crc32 }) },
+        const expected = { size, ...(crc32 !== null && { crc32 }) }
+        const bytes = await blobs.open(originalKey(file), { expected }).catch((error: unknown) => {
+          if (error instanceof BlobError && error.reason === 'not_found') return null
+          throw error
         })
+        if (!bytes) continue
         await pipeline(bytes, createWriteStream(path, { mode: 0o600, flush: true }), { signal })
         count++
       }
@@ -159,12 +167,13 @@ export class DataExportService {
 async function openFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const entries = await readdir(folder)
-  const isOwn = entries.every((name) => /^(?:files|README\.txt|\w+\.ndjson)$/.test(name))
-  if (!isOwn)
+  if (entries.length > 0 && !entries.includes(unfinished))
     throw new Error(
       `${folder} is not empty; give a folder that does not exist yet, or an empty one`,
     )
-  for (const name of entries) await rm(join(folder, name), { recursive: true })
+  for (const name of entries)
+    if (name !== unfinished) await rm(join(folder, name), { recursive: true })
+  await appendSynced(join(folder, unfinished), '')
   await mkdir(join(folder, 'files'), { mode: 0o700 })
 }
 

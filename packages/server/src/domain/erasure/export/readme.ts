@@ -63,6 +63,6 @@ ${lines.join('\n')}
   ${'files/'.padEnd(34)}${files} files, each under its file_id
 
 Not in here: messages that others have sent, names and numbers of others (their IDs are), passwords,
-tokens and other credentials. The file COMPLETE was written last: without it the export is not whole.
+tokens and other credentials. A file that the store has lost is in files.ndjson alone. The file COMPLETE was written last: without it the export is not whole.
 `
 }
