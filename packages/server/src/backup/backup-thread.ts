@@ -5,7 +5,6 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { closing } from '../db/dialect/request-thread.js'
-import type { Digest } from '../transfer/digest.js'
 import { BlobCopier, hashFile, linesText, type NamedBlob } from './blob-copy.js'
 import { type CopyableDatabase, copyDatabase, recoverCopy, writeAll } from './database-copy.js'
 import {
@@ -15,7 +14,6 @@ import {
   readFacts,
   readFiles,
 } from './database-facts.js'
-import { digestOfCopy } from './digest-of-copy.js'
 import type { FileLine } from './key-index.js'
 import { type PruneRequest, removeUnnamed } from './unnamed-blobs.js'
 
@@ -37,8 +35,6 @@ export interface BackupWork {
   closeBlobs(): void
   /** Appends lines to a list of files. */
   addLines(request: { readonly path: string; readonly lines: readonly FileLine[] }): void
-  /** Returns the digest of a copied database. */
-  digest(path: string): Promise<Digest>
   /** Waits until the file is on the disk, and returns its size and SHA-256. */
   hash(path: string): { readonly size: number; readonly sha256: string }
   /** Removes blobs that no backup names. @returns their number */
@@ -88,7 +84,6 @@ const work: BackupWork = {
     writeAll(file, Buffer.from(linesText(lines)))
     closeSync(file)
   },
-  digest: (path) => digestOfCopy(path),
   hash(path) {
     const file = openSync(path, 'r')
     fsyncSync(file)
@@ -98,15 +93,14 @@ const work: BackupWork = {
   removeUnnamed,
 }
 
-let last = Promise.resolve()
 parentPort?.on('message', (request: BackupRequest | typeof closing) => {
   if ('close' in request) parentPort?.close()
-  else last = last.then(async () => parentPort?.postMessage(await answer(request)))
+  else parentPort?.postMessage(answer(request))
 })
 
-async function answer({ work: name, input }: BackupRequest): Promise<BackupResponse> {
+function answer({ work: name, input }: BackupRequest): BackupResponse {
   try {
-    return { output: await (work[name] as (input: unknown) => unknown)(input) }
+    return { output: (work[name] as (input: unknown) => unknown)(input) }
   } catch (error) {
     const { message, code } = error as NodeJS.ErrnoException
     return { error: { message, code } }

@@ -9,6 +9,7 @@ import { groupBy } from '../lib/group-by.js'
 import { timestampOf } from '../lib/ids/ids.js'
 import type { Digest } from '../transfer/digest.js'
 import { BackupError, targetError } from './backup-error.js'
+import { copiedDigest } from './copied-digest.js'
 import type { CopyFacts, FilePlace, NamedPage } from './database-facts.js'
 import type { FileLine } from './key-index.js'
 import type { BackupPart, Manifest } from './manifest.js'
@@ -97,9 +98,7 @@ export async function createBackup(
     }
     const facts = source.database === null ? null : await copyDatabase(run, source.database)
     const files = await copyFiles(run, facts)
-    progress({ done: 0, total: 0, text: 'computing the digest' })
-    const digest =
-      facts === null ? undefined : await thread.run('digest', incoming.path(databaseName))
+    const digest = facts === null ? undefined : await digestOf(run)
     progress({ done: 0, total: 1, text: 'hashing the parts' })
     const parts: BackupPart[] = []
     for (const name of facts === null ? [filesName] : [databaseName, filesName])
@@ -133,6 +132,15 @@ interface Run {
   progress(progress: BackupProgress): void
   /** Ends the backup with a failure. */
   end(error: Error): void
+}
+
+function digestOf({ incoming, progress, ending: signal }: Run): Promise<Digest> {
+  const text = 'computing the digest'
+  progress({ done: 0, total: 0, text })
+  return copiedDigest(incoming.path(databaseName), {
+    signal,
+    progress: ({ done = 0 }) => progress({ done, total: 0, text }),
+  })
 }
 
 async function copyDatabase(

@@ -31,13 +31,13 @@ export class BackupThread implements AsyncDisposable {
   async run<Name extends keyof BackupWork>(
     work: Name,
     input: Parameters<BackupWork[Name]>[0],
-  ): Promise<Awaited<ReturnType<BackupWork[Name]>>> {
+  ): Promise<ReturnType<BackupWork[Name]>> {
     const response = await this.#thread.ask({ work, input } as BackupRequest)
     if ('error' in response) {
       const { message, code } = response.error
       throw Object.assign(new Error(message), code !== undefined && { code })
     }
-    return response.output as Awaited<ReturnType<BackupWork[Name]>>
+    return response.output as ReturnType<BackupWork[Name]>
   }
 
   /** Ends the thread, also in the middle of its work. */

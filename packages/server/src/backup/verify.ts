@@ -5,8 +5,6 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import type { BlobStore } from '../blobs/blob-store.js'
-import { sqliteDialect } from '../db/dialect/sqlite.js'
-import { latestSchema } from '../db/migrations/migrate.js'
 import { dayMs } from '../lib/clock.js'
 import { syncFolder } from '../lib/system/sync-folder.js'
 import { version } from '../lib/version.js'
@@ -44,6 +42,8 @@ export interface VerifyOptions extends WorkOptions {
   readonly backup: string
   /** The folder in which the database is restored; null: the target. */
   readonly temporary: string | null
+  /** The schema that this build makes: its number, and the name of its last migration. */
+  readonly schema: { readonly number: number; readonly name: string }
   /** The IDs of the secret keys that the check has. */
   readonly keyIds: readonly string[]
   /** Opens a data folder with this build, without workers, and checks it. */
@@ -76,7 +76,6 @@ const workPrefix = '.verifying-'
 const spareBytes = 32 * 1024 * 1024
 const readOnlyCodes = ['EROFS', 'EACCES', 'EPERM']
 const maxProblems = 5
-const thisSchema = () => latestSchema({ dialect: sqliteDialect(':memory:') })
 
 /**
  * Verifies a backup, and notes it in the backup.
@@ -116,12 +115,14 @@ function placeError(place: string, { temporary }: VerifyOptions, error: unknown)
   return targetError(place, error)
 }
 
-function requireVerifiable({ name, manifest }: OpenedBackup, { keyIds }: VerifyOptions): void {
+function requireVerifiable(
+  { name, manifest }: OpenedBackup,
+  { keyIds, schema: known }: VerifyOptions,
+): void {
   const { schema, version: by, secret_key_fingerprint: key, engine } = manifest
-  const known = thisSchema().number
-  if (schema.number > known)
+  if (schema.number > known.number)
     throw new BackupError(
-      `the backup ${name} was made by version ${by} with the schema ${schema.number}, and this is version ${version}, which knows schemas up to ${known}; verify it with version ${by} or a newer one`,
+      `the backup ${name} was made by version ${by} with the schema ${schema.number}, and this is version ${version}, which knows schemas up to ${known.number}; verify it with version ${by} or a newer one`,
     )
   if (engine !== 'sqlite' || keyIds.includes(key)) return
   const remedy =
@@ -236,10 +237,10 @@ function reading<T>(path: string, work: (database: InstanceType<typeof DatabaseS
 async function compareDigest(
   { folder, manifest }: OpenedBackup,
   path: string,
-  { signal, progress }: VerifyOptions,
+  { schema, signal, progress }: VerifyOptions,
 ): Promise<Pick<VerifiedBackup, 'rows' | 'digest'>> {
   // An earlier schema has other rows, which this build does not read.
-  if (manifest.schema.name !== thisSchema().name || manifest.digest === undefined)
+  if (manifest.schema.name !== schema.name || manifest.digest === undefined)
     return { rows: 0, digest: 'unknown' }
   const total = rowsOf(manifest.digest)
   const digest = await digestOfCopy(path, {

@@ -16,10 +16,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Manifest } from '../../dist/backup/manifest.js'
 import { loadConfig } from '../../dist/config/config.js'
 import { verifyChosenBackup } from '../../dist/context/database/verify-backup.js'
+import { backup as backupCommand } from '../support/backup/backups.js'
 import { fileTypes, png, sendFile } from '../support/files/files.js'
 import { callHermod } from '../support/hermod-command.js'
 import { integrityCast } from '../support/integrity/cast.js'
 import { Random } from '../support/random.js'
+import { laterRelease } from '../support/database/later-migration.js'
 import { openSql } from '../support/database/sql.js'
 import { WatchedServer } from '../support/watched-server.js'
 
@@ -259,6 +261,16 @@ describe.runIf(sqlite)('hermod backup verify', () => {
     renameSync(join(folder.path, 'aside'), join(backup, 'COMPLETE'))
   })
 
+  it('of an earlier version is brought up to date in the temporary folder alone', async () => {
+    const before = readFileSync(join(backup, 'hermod.db'))
+    const loaded = { ...loadConfig(settings), release: laterRelease() }
+    const choice = { backup, folder: null, keyFile: null, temporary: folder.path }
+    const result = await verifyChosenBackup(loaded, choice, {})
+    expect(result).toMatchObject({ digest: 'unknown', files: 2, is_noted: true })
+    expect(result.facts).toBeGreaterThan(10)
+    expect(readFileSync(join(backup, 'hermod.db'))).toEqual(before)
+  })
+
   it('runs as a long job of the service', async () => {
     const { server } = watched
     const operator = server.api.as(server.operatorToken)
@@ -289,10 +301,20 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       const verify = () =>
         callHermod(['backup', 'verify', '--url', url], { HERMOD_SECRET_KEY: secretKey })
       expect((await verify()).err).toContain('use the database of --url')
+      using target = new TempFolder('file-backups')
+      const settings = { ...watched.settings, HERMOD_SECRET_KEY: secretKey }
+      const files = await backupCommand(['files', '--to', join(target.path, 'all')], settings)
       await watched.server.stop()
       const { code, out, err } = await verify()
       expect({ code, err }).toEqual({ code: 0, err: '' })
       expect(out).toContain('The copy is verified')
+      const path = join(target.path, 'all', files.result.name)
+      const ofFiles = await callHermod(['backup', 'verify', path], settings)
+      expect(ofFiles.out).toContain('and 2 files are as they were written')
+      const both = await callHermod(['backup', 'verify', path, '--url', url], settings)
+      expect({ ...both, out: both.out.split('\n')[1] }).toEqual({
+        ...{ code: 0, err: '', out: 'Its 2 files are as they were written.' },
+      })
       await using other = await openSql(place)
       await other.run('update file_usage set files = files + 1')
       expect((await verify()).err).toContain('hermod check finds 1 faults in the restored copy')

@@ -1,12 +1,16 @@
 /** Starts of a build that changes the schema: the copy from before, the way back, kills, waiting. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, renameSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type Backend,
   type BackendDatabase,
   freePort,
+  isFullRun,
+  memoryDisk,
   startServer,
   TempFolder,
   testBackends,
@@ -18,6 +22,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../dist/config/config.js'
 import { migrateDatabase } from '../../dist/context/database/migration.js'
 import { newEpoch } from '../../dist/context/database/new-epoch.js'
+import { copyDatabase } from '../../dist/db/migrations/database-copies.js'
 import type { Release } from '../../dist/db/migrations/migrate.js'
 import { version } from '../../dist/lib/version.js'
 import { laterRelease } from '../support/database/later-migration.js'
@@ -132,6 +137,29 @@ describe.concurrent('an upgrade of the embedded database', () => {
     renameSync(copy as string, join(place.dataDir, 'hermod.db'))
     // The app of the first start.
     expect(await run(place, 'select app_id from apps')).toEqual([{ app_id: 'test' }])
+  })
+
+  it('has a copy that is complete or absent after a kill', async () => {
+    using folder = new TempFolder('copies', memoryDisk())
+    const path = join(folder.path, 'hermod.db')
+    const bytes = randomBytes(32 * 1024 * 1024)
+    writeFileSync(path, bytes)
+    const script = resolve(import.meta.dirname, '../support/database/copying-child.mjs')
+    for (let kill = 0; kill < (isFullRun ? 10 : 1); kill++) {
+      const child = spawn(process.execPath, [script, path], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      const exit = once(child, 'exit')
+      await once(child.stdout, 'data')
+      // A moment within one of the copies.
+      await sleep(Math.random() * 100)
+      child.kill('SIGKILL')
+      await exit
+      const copy = `${path}.before-9.0.0`
+      if (existsSync(copy)) expect(readFileSync(copy).equals(bytes)).toBe(true)
+      expect(await copyDatabase(path, '9.0.0')).toBe(copy)
+      expect(readdirSync(folder.path).sort()).toEqual(['hermod.db', 'hermod.db.before-9.0.0'])
+    }
   })
 
   it('makes no copy with --without-copy, and none for a new database', async () => {

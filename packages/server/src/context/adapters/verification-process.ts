@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { constants, setPriority } from 'node:os'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import type { LongJobRun } from '../../domain/long-jobs/long-job-model.js'
+import { lowerPriority } from '../../lib/system/low-priority.js'
 
 const script = fileURLToPath(new URL('../../../bin/hermod.js', import.meta.url))
 
@@ -52,14 +52,6 @@ export async function verifyInProcess(
 
 function isProgress(line: object): line is ProgressLine {
   return 'done' in line && 'text' in line
-}
-
-function lowerPriority(pid: number | undefined): void {
-  try {
-    if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_LOW)
-  } catch {
-    // It has ended already.
-  }
 }
 
 /** The message in the last line of the errors. */

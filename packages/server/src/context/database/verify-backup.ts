@@ -15,8 +15,9 @@ import {
 } from '../../backup/verify.js'
 import type { BlobStore } from '../../blobs/blob-store.js'
 import { NoStore } from '../../blobs/no-store.js'
-import type { LoadedConfig } from '../../config/config.js'
 import type { Database } from '../../db/database.js'
+import { sqliteDialect } from '../../db/dialect/sqlite.js'
+import { latestSchema } from '../../db/migrations/migrate.js'
 import { redactUrl } from '../../lib/secrets/redact.js'
 import { keyId } from '../../lib/secrets/secret-keys.js'
 import { listLiveNodes } from '../../nodes/live-nodes.js'
@@ -47,7 +48,7 @@ export interface VerifiedCopy {
   readonly digest: Digest
 }
 
-type Loaded = Pick<LoadedConfig, 'config' | 'secrets'>
+type Loaded = Pick<ContextOptions, 'config' | 'secrets' | 'release'>
 
 /** Verifies a backup. @throws BackupError that says what is wrong and what to do */
 export async function verifyChosenBackup(
@@ -60,6 +61,7 @@ export async function verifyChosenBackup(
     ...work,
     backup: await pathOf(loaded, choice),
     temporary: choice.temporary === null ? null : resolve(choice.temporary),
+    schema: latestSchema({ dialect: sqliteDialect(':memory:') }, loaded.release),
     keyIds: keys.map((key) => keyId(Buffer.from(key))),
     check: (folder, blobs) => check(restoredOptions(loaded, { folder, blobs, keys })),
   })
@@ -152,7 +154,7 @@ interface Restored {
 
 /** A service on the restored folder, whose files are those of the backup. */
 function restoredOptions(
-  { config, secrets }: Loaded,
+  { config, secrets, release }: Loaded,
   { folder, blobs, keys }: Restored,
 ): ContextOptions {
   const [secretKey = null, secretKeyOld = null] = keys as readonly (string | null)[]
@@ -172,6 +174,7 @@ function restoredOptions(
     log: createLog('silent'),
     // The database is a copy already.
     withoutCopy: true,
+    release,
     blobs,
   }
 }

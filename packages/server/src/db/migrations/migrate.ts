@@ -166,11 +166,14 @@ export function currentSchemaNumber(database: Pick<Database, 'dialect'>): number
 }
 
 /** Returns the schema that this build makes: its number, and the name of its last migration. */
-export function latestSchema({ dialect }: Pick<Database, 'dialect'>): {
+export function latestSchema(
+  { dialect }: Pick<Database, 'dialect'>,
+  release = thisRelease,
+): {
   readonly number: number
   readonly name: string
 } {
-  const names = Object.keys(allMigrations(dialect, thisRelease))
+  const names = Object.keys(allMigrations(dialect, release))
   return { number: schemaNumber(names), name: names.at(-1) ?? '' }
 }
 
