@@ -6,8 +6,6 @@ import type {
   DataCommands,
   PushSimulationOptions,
   VerificationCommands,
-  RestoredBackup,
-  RestoreOptions,
 } from './commands/runtime/command.js'
 import type { LoadedConfig } from './config/config.js'
 import type { RunningServer } from './context/server/server.js'
@@ -187,11 +185,6 @@ const verification: VerificationCommands = {
     (await import('./context/database/verify-backup.js')).verifyCopy(...parameters),
 }
 
-async function restore(options: RestoreOptions): Promise<RestoredBackup> {
-  const { restoreBackup } = await import('./backup/restore.js')
-  return restoreBackup(options)
-}
-
 async function simulatePush(options: PushSimulationOptions): Promise<void> {
   const { PushSimulator, describeSimulator, replyText } = await import('@hermod/push-simulator')
   const stopped = stopSignal()
@@ -217,7 +210,8 @@ export const commandWork: Omit<CommandDependencies, 'env' | 'stdin' | 'stdout' |
   newEpoch,
   data,
   verification,
-  restore,
+  restore: async (...parameters) =>
+    (await import('./context/database/restore-backup.js')).restoreChosenBackup(...parameters),
   simulatePush,
   interrupted: () => stopSignal(),
 }

@@ -11,7 +11,7 @@ import {
   startServer,
   waitFor,
 } from '@hermod/testkit'
-import { makeBackup } from '../../../server/test/support/backup/stopped-backup.js'
+import { makeBackup } from '../../../server/test/support/backup/backups.js'
 import { aGroup, groupCall } from '../../../server/test/support/groups/groups.js'
 import { runHermod } from '../../../server/test/support/hermod-command.js'
 import type { Random } from '../../../server/test/support/random.js'
@@ -184,14 +184,10 @@ export class AppPlayground implements AsyncDisposable {
     this.server = await this.server.startAgain()
   }
 
-  /** Makes a backup; the server restarts. @returns the folder of the backup */
+  /** Makes a backup beside the server. @returns the folder of the backup */
   async backUpInto(target: string): Promise<string> {
-    await this.server.stop()
-    this.server = await this.server.startAgain()
-    await this.server.stop()
-    const backup = makeBackup(this.server.dataDir, target)
-    this.server = await this.server.startAgain()
-    return backup
+    const { folder } = await makeBackup(target, { HERMOD_DATA_DIR: this.server.dataDir })
+    return folder
   }
 
   /** Each app sends a text to each group and to the observer. */

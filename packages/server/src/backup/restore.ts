@@ -11,25 +11,26 @@ import { sqliteDialect } from '../db/dialect/sqlite.js'
 import { raiseIdSlots } from '../db/id-reservations.js'
 import { IdentityStore } from '../db/identity/identity-store.js'
 import { currentSchemaNumber, findSchemaProblem, migrate } from '../db/migrations/migrate.js'
-import { sql } from '../db/kysely.js'
 import { lockNewFolder, restoringFolder } from '../lib/concurrency/folder-lock.js'
-import { keyId } from '../lib/secrets/secret-keys.js'
 import { syncFolder } from '../lib/system/sync-folder.js'
+import type { WorkOptions } from '../transfer/digest.js'
 import { BackupError } from './backup-error.js'
-import { type Manifest, parseManifest } from './manifest.js'
+import { damaged, databasePart, filesPart, openBackup } from './backup-files.js'
+import type { FileLine } from './key-index.js'
+import type { Manifest } from './manifest.js'
 
-export interface RestoreOptions {
+export interface RestoreOptions extends WorkOptions {
   /** The folder of the backup, in its target. */
   readonly backup: string
   /** The data folder: one that does not exist, or is empty. */
   readonly to: string
-  /** The content of a secret.key; null: the key is in the settings. */
-  readonly keyFile: Buffer | null
-  /** The key in the settings; null: none is. */
-  readonly secretKey: string | null
+  /** The secret key of the backup, and the previous one during a rotation. */
+  readonly keys: readonly string[]
+  /** The data folder gets the keys; false: they are in the settings. */
+  readonly keepsKey: boolean
   readonly now: number
-  /** @param total bytes */
-  progress(done: number, total: number): void
+  /** Verifies the backup, with a folder for what it restores. @throws BackupError */
+  verify(temporary: string): Promise<void>
 }
 
 /** A restored backup. */
@@ -39,29 +40,26 @@ export interface RestoredBackup {
   readonly bytes: number
 }
 
-const databaseFile = 'hermod.db'
 const keyFile = 'secret.key'
-const filesList = 'files.ndjson'
 const erasuresFile = 'erasures.ndjson'
 /** Whatever of a data folder a restore makes. The database is the last one. */
-const restoredNames = ['files', keyFile, erasuresFile, `${databaseFile}-wal`, databaseFile]
+const restoredNames = ['files', keyFile, erasuresFile, `${databasePart}-wal`, databasePart]
 /** Names that an empty data folder may have. */
 const emptyNames = ['hermod.lock', 'hermod.pid', 'hermod.reserve', 'lost+found', restoringFolder]
 /** Space for the log of the database and the reserve of the folder. */
 const spareBytes = 32 * 1024 * 1024
 
 /**
- * Checks every byte of a backup, and makes a data folder of it, whose database is marked as restored.
+ * Verifies a backup, and makes a data folder of it, whose database is marked as restored. Every byte
+ * is compared with its hash once more while it is copied.
  * Everything is written into a folder within the data folder and moved at the end; while that folder
  * is there, no service opens the data folder, and the next restore begins anew.
  *
  * @throws BackupError, FolderLockedError
  */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoredBackup> {
-  const folder = resolve(options.backup)
-  const manifest = await readManifest(folder)
+  const { folder, manifest } = await openBackup(options.backup)
   requireRestorable(manifest)
-  requireKey(manifest, options)
   const to = resolve(options.to)
   const isNew = await requireEmpty(to)
   const lock = lockNewFolder(to, { forRestore: true })
@@ -71,8 +69,9 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoredBa
     await mkdir(work, { mode: 0o700 })
     await syncFolder(to)
     const bytes = await requireSpace(to, manifest)
+    await options.verify(work)
     await copyAll({ folder, work, manifest, total: bytes, options })
-    await markRestored(join(work, databaseFile), manifest, options.now)
+    await markRestored(join(work, databasePart), manifest, options.now)
     await moveInto(to, work)
     return { manifest, folder: to, bytes }
   } catch (error) {
@@ -84,26 +83,6 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoredBa
   }
 }
 
-/** Reads the manifest of a complete backup. */
-async function readManifest(folder: string): Promise<Manifest> {
-  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
-    throw new BackupError(`there is no backup ${folder}: ${error.code ?? error.message}`)
-  })
-  if (names.includes('hermod-backups.json'))
-    throw new BackupError(
-      `${folder} is a folder of backups; name one of the backups in it, as hermod backup list shows them`,
-    )
-  if (!names.includes('COMPLETE'))
-    throw new BackupError(
-      `${folder} is no complete backup: COMPLETE is missing; take another one of hermod backup list`,
-    )
-  const text = await readFile(join(folder, 'manifest.json')).catch(() => Buffer.alloc(0))
-  const hash = createHash('sha256').update(text).digest('hex')
-  if (![hash, `${hash}\n`].includes(await readFile(join(folder, 'COMPLETE'), 'utf8')))
-    throw damaged(folder, 'manifest.json')
-  return parseManifest(text.toString('utf8'))
-}
-
 function requireRestorable({ engine, schema, version }: Manifest): void {
   if (engine !== 'sqlite')
     throw new BackupError(
@@ -113,22 +92,6 @@ function requireRestorable({ engine, schema, version }: Manifest): void {
   if (schema.number > known)
     throw new BackupError(
       `the backup was made by Hermod ${version} with the schema ${schema.number}, and this build knows schemas up to ${known}; restore it with that version or a newer one`,
-    )
-}
-
-function requireKey(
-  { secret_key_fingerprint: wanted }: Manifest,
-  { keyFile: file, secretKey }: RestoreOptions,
-): void {
-  const keys = file === null ? [secretKey ?? ''] : file.toString('utf8').trimEnd().split('\n')
-  if (keys[0] === '')
-    throw new BackupError(
-      'the backup has no secret key; give the secret.key of the data folder that was backed up with --key-file, or set HERMOD_SECRET_KEY',
-    )
-  const ids = keys.map((key) => keyId(Buffer.from(key)))
-  if (!ids.includes(wanted))
-    throw new BackupError(
-      `the secret key (${ids.join(', ')}) is that of another installation; the backup needs the key ${wanted}`,
     )
 }
 
@@ -194,14 +157,15 @@ async function copyAll({ folder, work, manifest, total, options }: CopyAll): Pro
   let done = 0
   const copied = (bytes: number) => {
     done += bytes
-    options.progress(done, total)
+    options.signal?.throwIfAborted()
+    options.progress?.({ done, total, text: 'copying' })
   }
   for (const part of manifest.parts)
     await copyChecked(join(folder, part.name), join(work, part.name), { ...part, copied })
   if (manifest.files.store === 'folder') await copyFiles({ folder, work, copied })
-  await rm(join(work, filesList), { force: true })
-  if (options.keyFile !== null)
-    await writeFile(join(work, keyFile), options.keyFile, { mode: 0o600, flush: true })
+  await rm(join(work, filesPart), { force: true })
+  if (options.keepsKey)
+    await writeFile(join(work, keyFile), options.keys.join('\n'), { mode: 0o600, flush: true })
   const erasures = await readFile(join(dirname(folder), erasuresFile)).catch(() => null)
   if (erasures !== null) await writeFile(join(work, erasuresFile), erasures, { flush: true })
   await syncFolder(work)
@@ -217,7 +181,7 @@ async function copyFiles({
   readonly work: string
   copied(bytes: number): void
 }): Promise<void> {
-  const lines = createInterface({ input: createReadStream(join(work, filesList)) })
+  const lines = createInterface({ input: createReadStream(join(work, filesPart)) })
   const made = new Set<string>()
   for await (const line of lines) {
     const { key, size, sha256 } = JSON.parse(line) as FileLine
@@ -229,13 +193,6 @@ async function copyFiles({
     await copyChecked(source, target, { size, sha256, copied })
   }
   for (const each of made) await syncFolder(each)
-}
-
-/** A line of files.ndjson. */
-interface FileLine {
-  readonly key: string
-  readonly size: number
-  readonly sha256?: string
 }
 
 /** Copies a file durably. @throws BackupError when it is not the file of the backup, or cannot be copied */
@@ -273,12 +230,12 @@ async function copyChecked(
     throw copyError(from, to, error as NodeJS.ErrnoException)
   }
   if (length !== size || (sha256 !== undefined && hash.digest('hex') !== sha256))
-    throw damaged(dirname(from), basename(from))
+    throw damaged(dirname(from), [`${basename(from)} has other bytes`])
 }
 
 function copyError(from: string, to: string, error: NodeJS.ErrnoException): Error {
   const { code, message } = error
-  if (code === 'ENOENT') return damaged(dirname(from), basename(from), 'is missing')
+  if (code === 'ENOENT') return damaged(dirname(from), [`${basename(from)} is missing`])
   if (code === 'ENOSPC' || code === 'EDQUOT')
     return new BackupError(
       `the disk of ${dirname(to)} is full; make room, or name a folder on another disk`,
@@ -287,22 +244,12 @@ function copyError(from: string, to: string, error: NodeJS.ErrnoException): Erro
   return new BackupError(`${from} cannot be restored: ${message}`, { cause: error })
 }
 
-function damaged(folder: string, name: string, what = 'is not as its backup says'): BackupError {
-  return new BackupError(
-    `the backup is damaged: ${join(folder, name)} ${what}; take another one of hermod backup list`,
-  )
-}
-
 /**
  * Begins a new history in the database, so that whatever operators append before the restore is
  * finished is in it, and marks the database as restored.
  */
 async function markRestored(path: string, manifest: Manifest, now: number): Promise<void> {
   await using database = new Database(sqliteDialect(path))
-  const { rows } = await sql<{ quick_check: string }>`pragma quick_check`.execute(database.reader)
-  const found = rows[0]?.quick_check
-  if (found !== 'ok')
-    throw new BackupError(`the database of the backup is damaged: ${found}; take another backup`)
   const problem = await findSchemaProblem(
     database,
     (newer) => `restore the backup with version ${newer}`,

@@ -4,17 +4,13 @@ import type { Command } from 'commander'
 import {
   type BackupChoice,
   type CommandContext,
-  type CommandWork,
   printingCommand,
   type VerificationCommands,
 } from './runtime/command.js'
 import { argument, commandOf, type GivenOptions, option } from './runtime/fields.js'
 import { runLongJob } from './runtime/long-job.js'
 import { formatTable } from './runtime/output.js'
-import { openProgress } from './runtime/progress.js'
-
-/** The time between two lines of progress. */
-const lineMs = 1_000
+import { withProgress } from './runtime/command-work.js'
 
 export function addBackupVerifyCommand(parent: Command, context: CommandContext): void {
   const command = printingCommand(
@@ -116,33 +112,4 @@ async function verifyElsewhere(
     ...{ operation: verifyBackup, params, options },
   })
   if (!options.json) context.printer(options).print(found, () => verifiedText(found))
-}
-
-/** Shows the progress on a terminal, or as lines of JSON; ends the work when it is interrupted. */
-async function withProgress<T>(
-  context: CommandContext,
-  options: GivenOptions,
-  work: (options: CommandWork) => Promise<T>,
-): Promise<T> {
-  const { stderr, interrupted } = context.dependencies
-  const ending = new AbortController()
-  void interrupted().then(() => ending.abort(new Error('the work was interrupted')))
-  const bar = await openProgress(stderr, 0)
-  const printer = context.printer(options)
-  let shown = { done: 0, total: 0, text: '' }
-  let printedAt = Number.NEGATIVE_INFINITY
-  try {
-    return await work({
-      signal: ending.signal,
-      progress(changes) {
-        shown = { ...shown, ...changes }
-        bar.show(shown.done, shown.text, shown.total)
-        if (!options.json || performance.now() - printedAt < lineMs) return
-        printedAt = performance.now()
-        printer.print(shown, () => '')
-      },
-    })
-  } finally {
-    bar.close()
-  }
 }

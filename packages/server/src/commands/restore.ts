@@ -7,16 +7,8 @@ import {
 } from '@hermod/protocol'
 import type { Command } from 'commander'
 import { type CommandContext, printingCommand } from './runtime/command.js'
-import {
-  argument,
-  commandOf,
-  fileOption,
-  flag,
-  operationCommand,
-  option,
-  required,
-} from './runtime/fields.js'
-import { openProgress } from './runtime/progress.js'
+import { argument, commandOf, flag, operationCommand, option, required } from './runtime/fields.js'
+import { withProgress } from './runtime/command-work.js'
 
 export function addRestoreCommands(program: Command, context: CommandContext): void {
   const restore = program
@@ -29,24 +21,21 @@ export function addRestoreCommands(program: Command, context: CommandContext): v
     { isDefault: true },
   )
   const fields = {
-    backup: argument('<backup>', 'the folder of the backup'),
+    backup: argument('<backup>', 'its path, or its name in the folder of HERMOD_BACKUP_DIR'),
     to: required(option('--to <folder>', 'the data folder, which does not exist or is empty')),
-    key: fileOption(
+    key_file: option(
       '--key-file <file>',
-      'the secret.key of the data folder that was backed up; - reads standard input',
-      (bytes) => bytes,
+      'the secret.key of the data folder that was backed up; default: that of the settings or the data folder',
     ),
   }
-  commandOf(from, context, fields, async ({ backup, to, key = null }, options) => {
-    const { secretKey } = context.load().secrets
-    const progress = await openProgress(context.dependencies.stderr, 0)
-    const restored = await context.dependencies
-      .restore({
-        ...{ backup, to, secretKey, keyFile: key },
-        now: context.now(),
-        progress: (done, total) => progress.show(done, 'copying', total),
-      })
-      .finally(() => progress.close())
+  commandOf(from, context, fields, async ({ backup, to, key_file: keyFile = null }, options) => {
+    const restored = await withProgress(context, options, (work) =>
+      context.dependencies.restore(
+        context.load(),
+        { backup, to, keyFile },
+        { ...work, now: context.now() },
+      ),
+    )
     const { folder, bytes, manifest } = restored
     const { created_at, version, newest_message, files } = manifest
     context

@@ -1,5 +1,6 @@
 /** Restores of backups into new data folders, and their end. */
 import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import {
   appendFileSync,
@@ -28,7 +29,8 @@ import type { WebhookReceiver } from '@hermod/testkit/webhooks'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseManifest } from '../../dist/backup/manifest.js'
 import { answerCode } from '../support/answer-codes.js'
-import { filesOf, makeBackup, partsOf, writeManifest } from '../support/backup/stopped-backup.js'
+import { filesOf, partsOf, writeManifest } from '../support/backup/altered-backups.js'
+import { makeBackup } from '../support/backup/backups.js'
 import { openSql } from '../support/database/sql.js'
 import { png, upload } from '../support/files/files.js'
 import { callHermod, hermodEnvironment, hermodScript } from '../support/hermod-command.js'
@@ -71,15 +73,13 @@ describe('a restore of the embedded database', () => {
     await upload(alice.api, ticket, png)
     await waitFor(() => receiver.events.length === 3, { what: 'all events', ...patience })
     before = await page(server.api.admin(), '')
-    await server.stop()
-    backup = makeBackup(server.dataDir, join(place.path, 'target'))
-    server = await server.startAgain()
-    await sendText(server.api.as(alice.token), bob.id, 'lost')
+    const target = join(place.path, 'target')
+    backup = (await makeBackup(target, { HERMOD_DATA_DIR: server.dataDir })).folder
+    await sendText(alice.api, bob.id, 'lost')
     lost = await page(server.api.admin(), before.cursor)
     lostToken = (await server.api.sessionOf(alice)).token
     await waitFor(() => receiver.events.length === 4, { what: 'the lost event', ...patience })
     await erase(carol)
-    cpSync(join(server.dataDir, 'erasures.ndjson'), join(place.path, 'target/erasures.ndjson'))
     await server.stop()
   }, 60_000)
   afterAll(async () => {
@@ -252,7 +252,7 @@ describe('a restore of the embedded database', () => {
       [
         'other key',
         changed('other key', { secret_key_fingerprint: 'AAAAAAAA' }),
-        /another installation; the backup needs the key AAAAAAAA/,
+        /another installation, and .* needs the key AAAAAAAA; name the secret\.key/,
       ],
       [
         'no space',
@@ -262,7 +262,7 @@ describe('a restore of the embedded database', () => {
       [
         'lost file',
         spoilt('lost file', (copy) => rmSync(join(copy, '../files'), { recursive: true })),
-        /is missing; take another/,
+        /files\/.* is missing .*restore another one/,
       ],
     ]
     for (const [name, from, expected] of cases) {
@@ -271,7 +271,7 @@ describe('a restore of the embedded database', () => {
       expect(existsSync(folder('refused'))).toBe(false)
     }
     const withoutKey = await callHermod(['restore', backup, '--to', folder('refused')])
-    expect(withoutKey.err).toMatch(/has no secret key; give the secret\.key/)
+    expect(withoutKey.err).toMatch(/there is no secret key .*; name the secret\.key/)
     mkdirSync(folder('used'))
     writeFileSync(join(folder('used'), 'notes.txt'), '')
     const { err } = await restore(backup, folder('used'))
@@ -280,9 +280,14 @@ describe('a restore of the embedded database', () => {
   })
 
   it('finds every flipped byte', { timeout: 120_000 }, async () => {
-    const paths = filesOf(join(place.path, 'target')).filter(
-      (path) => !/(?:hermod-backups\.json|erasures\.ndjson)$/.test(path),
-    )
+    const target = join(place.path, 'target')
+    const paths = [
+      ...filesOf(backup),
+      ...filesOf(join(target, 'files')),
+      join(target, 'files.ndjson'),
+    ]
+      // Verifications write it.
+      .filter((path) => !path.endsWith('VERIFIED'))
     for (let count = 0; count < flippedBytes; count++) {
       const path = paths[count % paths.length] as string
       const bytes = readFileSync(path)
@@ -292,9 +297,12 @@ describe('a restore of the embedded database', () => {
       const flipped = Buffer.from(bytes)
       flipped[at] = (flipped[at] as number) ^ bit
       writeFileSync(path, flipped)
-      const { code } = await restore(backup, folder('flipped'))
+      const { code, err } = await restore(backup, folder('flipped'))
       writeFileSync(path, bytes)
-      expect([path, at, bit, code]).toEqual([path, at, bit, 1])
+      expect([path, at, bit, code, err]).toEqual([
+        ...[path, at, bit, 1],
+        expect.stringContaining('is damaged'),
+      ])
       expect(existsSync(folder('flipped'))).toBe(false)
     }
   })
@@ -307,10 +315,19 @@ describe('a restore of the embedded database', () => {
       const added = Array.from({ length: 300 }, (_, index) => `zz/${index}`)
       mkdirSync(join(copy, '../files/zz'))
       for (const key of added) writeFileSync(join(copy, '../files', key), key)
-      const lines = added.map((key) => JSON.stringify({ key, size: key.length }))
-      appendFileSync(join(copy, 'files.ndjson'), `${lines.join('\n')}\n`)
+      const lines = added.map((key) => {
+        const sha256 = createHash('sha256').update(key).digest('hex')
+        return `${JSON.stringify({ key, size: key.length, sha256 })}\n`
+      })
+      for (const list of ['files.ndjson', '../files.ndjson'])
+        appendFileSync(join(copy, list), lines.join(''))
       const manifest = parseManifest(readFileSync(join(copy, 'manifest.json'), 'utf8'))
-      writeManifest(copy, JSON.stringify({ ...manifest, parts: partsOf(copy) }))
+      const files = {
+        ...manifest.files,
+        count: manifest.files.count + added.length,
+        bytes: manifest.files.bytes + added.join('').length,
+      }
+      writeManifest(copy, JSON.stringify({ ...manifest, files, parts: partsOf(copy) }))
     })
     for (let count = 0; count < kills; count++) {
       const to = folder(`killed ${count}`)

@@ -181,14 +181,12 @@ export interface VerificationCommands {
   }>
 }
 
-/** A restore of a backup, see backup/restore.ts. */
-export interface RestoreOptions {
+/** A backup to restore, as the command names it. */
+export interface RestoreChoice {
   readonly backup: string
   readonly to: string
-  readonly keyFile: Buffer | null
-  readonly secretKey: string | null
-  readonly now: number
-  progress(done: number, total: number): void
+  /** null: the key of the settings or of the data folder */
+  readonly keyFile: string | null
 }
 
 /** A restored backup. */
@@ -239,7 +237,11 @@ export interface CommandDependencies {
   readonly data: DataCommands
   readonly verification: VerificationCommands
   /** Restores a backup into a data folder. @throws BackupError, FolderLockedError */
-  restore(options: RestoreOptions): Promise<RestoredBackup>
+  restore(
+    loaded: LoadedConfig,
+    choice: RestoreChoice,
+    work: CommandWork & { readonly now: number },
+  ): Promise<RestoredBackup>
   /** Runs simulated push gateways; ends when they have stopped. */
   simulatePush(options: PushSimulationOptions): Promise<void>
   /** Resolves at the first signal to stop; a second one ends the process. */

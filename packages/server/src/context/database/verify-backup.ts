@@ -59,7 +59,7 @@ export async function verifyChosenBackup(
   const keys = keysOf(loaded, choice.keyFile)
   return verifyBackup({
     ...work,
-    backup: await pathOf(loaded, choice),
+    backup: await backupPath(loaded, choice),
     temporary: choice.temporary === null ? null : resolve(choice.temporary),
     schema: latestSchema({ dialect: sqliteDialect(':memory:') }, loaded.release),
     keyIds: keys.map((key) => keyId(Buffer.from(key))),
@@ -80,7 +80,8 @@ export async function verifyCopy(
 ): Promise<VerifiedCopy> {
   const folder = mkdtempSync(join(choice.temporary ?? tmpdir(), 'hermod-verify-'))
   try {
-    const backup = choice.backup === null ? null : await openBackup(await pathOf(loaded, choice))
+    const backup =
+      choice.backup === null ? null : await openBackup(await backupPath(loaded, choice))
     if (backup) await checkBytes(backup, folder, work)
     using blobs = backup && listedBlobs(backup.folder, folder)
     const store = blobs ?? new NoStore('', 'no backup of files is named')
@@ -100,12 +101,13 @@ export async function verifyCopy(
   }
 }
 
-async function pathOf(
+/** Returns the path of a backup. @throws BackupError */
+export async function backupPath(
   { config }: Loaded,
   { backup, folder }: Pick<BackupChoice, 'backup' | 'folder'>,
 ): Promise<string> {
-  if (backup !== null && (backup.includes('/') || folder === null) && existsSync(backup))
-    return backup
+  if (backup?.includes('/')) return backup
+  if (backup !== null && folder === null && existsSync(backup)) return backup
   const target = folder ?? config.backup.folder
   if (target === null)
     throw new BackupError(
@@ -126,7 +128,7 @@ async function newestIn(target: string): Promise<string> {
 }
 
 /** The current key first, then the previous one of a rotation; none is made. */
-function keysOf({ config, secrets }: Loaded, keyFile: string | null): readonly string[] {
+export function keysOf({ config, secrets }: Loaded, keyFile: string | null): readonly string[] {
   if (keyFile !== null) {
     const keys = readKeyFile(keyFile).trimEnd().split('\n')
     if (keys.length > 2 || keys.some((key) => key.length < 32))
