@@ -25,7 +25,8 @@ export interface ExportSource
   extends Pick<ExportManifest, 'version' | 'schema' | 'engine' | 'secret_key_fingerprint'> {
   /** Runs reads on one state of the data. */
   readonly snapshot: <T>(read: (db: Queryable) => Promise<T>) => Promise<T>
-  readonly files: Pick<BlobStore, 'kind' | 'open' | 'stat'>
+  /** Opens its store of files, if it has any. */
+  readonly openFiles: () => Promise<StoredFiles>
   /** Returns the key of a file in its store. */
   readonly fileKey: (file: FileKeyParts) => string
 }
@@ -37,6 +38,7 @@ export interface FileKeyParts {
   readonly uploadId: string
 }
 
+type StoredFiles = Pick<BlobStore, 'kind' | 'open' | 'stat'>
 /** The files of the service in the folder of an export. */
 type ExportedFiles = Pick<BlobStore, 'put' | 'stat' | 'open'>
 
@@ -112,7 +114,11 @@ export async function exportInstallation(
     }
   })
   // A snapshot would end while large files are copied.
-  const { list, files } = await writeFiles(source, folder, { to: await openFiles(), ...options })
+  const from = data.digest.files ? await source.openFiles() : null
+  const { list, files } = await writeFiles(folder, {
+    ...{ from, to: await openFiles(), fileKey: source.fileKey },
+    ...options,
+  })
   await syncFolder(join(folder, exportFiles.lines))
   await completeExport(folder, {
     format: 1,
@@ -161,11 +167,16 @@ async function writeLines(
   return { digest, parts }
 }
 
+interface FileCopy extends Pick<ExportSource, 'fileKey'> {
+  /** null: there are no files */
+  readonly from: StoredFiles | null
+  readonly to: ExportedFiles
+}
+
 /** Copies the files that the lines of the export name. */
 async function writeFiles(
-  source: ExportSource,
   folder: string,
-  { to, signal, progress }: WorkOptions & { readonly to: ExportedFiles },
+  { signal, progress, ...copy }: WorkOptions & FileCopy,
 ): Promise<{ readonly list: ExportPart; readonly files: ExportManifest['files'] }> {
   const counts = { count: 0, bytes: 0, missing: 0 }
   const part = await PartWriter.open(folder, exportFiles.fileList)
@@ -173,7 +184,7 @@ async function writeFiles(
     for await (const { lines } of readLineBatches(join(folder, linesPart('files')), 0))
       for (const line of lines) {
         signal?.throwIfAborted()
-        const listed = await exportFile(source, to, JSON.parse(line))
+        const listed = await exportFile(copy, JSON.parse(line))
         if (!listed) {
           counts.missing++
           continue
@@ -183,7 +194,7 @@ async function writeFiles(
         counts.bytes += listed.size
         progress?.({ done: counts.count, total: 0, text: 'files of the service' })
       }
-    const store = source.files.kind === 's3' ? 's3' : 'folder'
+    const store = copy.from?.kind === 's3' ? 's3' : 'folder'
     return { list: await part.end(), files: { store, ...counts } }
   } catch (error) {
     await part.abandon()
@@ -191,10 +202,9 @@ async function writeFiles(
   }
 }
 
-/** Copies a file of the service. @returns null when the store does not have it */
+/** Copies a file of the service. @returns null when the store does not have it as it was stored */
 async function exportFile(
-  { files: from, fileKey }: ExportSource,
-  to: ExportedFiles,
+  { from, to, fileKey }: FileCopy,
   row: LineRow,
 ): Promise<ListedFile | null> {
   const key = fileKey({
@@ -204,18 +214,19 @@ async function exportFile(
   })
   const size = Number(row.size)
   const listed = { key, size, content_type: String(row.content_type), sha256: '' }
-  if (from.kind === 's3') return (await from.stat(key)) === null ? null : listed
+  if (from?.kind === 's3') return (await from.stat(key)) === null ? null : listed
   const hash = createHash('sha256')
   try {
     if ((await to.stat(key))?.size === size)
       for await (const chunk of await to.open(key)) hash.update(chunk)
     else {
+      if (!from) return null
       const bytes = hashed(await from.open(key, { expected: { size } }), hash)
       const body = Readable.from(bytes, { objectMode: false })
       await to.put(key, body, { contentType: '', maxBytes: size })
     }
   } catch (error) {
-    if (error instanceof BlobError && error.reason === 'not_found') return null
+    if (error instanceof BlobError && /^(?:not_found|damaged)$/.test(error.reason)) return null
     throw error
   }
   return { ...listed, sha256: hash.digest('hex') }

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BlobStore } from '../../blobs/blob-store.js'
 import { DiskFloor } from '../../blobs/disk-floor.js'
-import { FolderStore } from '../../blobs/folder-store.js'
+import { folderReader } from '../../blobs/folder-reader.js'
 import { options as settings } from '../../config/options.js'
 import type { Database, Queryable } from '../../db/database.js'
 import { sql } from '../../db/kysely.js'
@@ -100,8 +100,14 @@ async function requireNoNodes(db: Queryable, database: Database): Promise<void> 
     )
 }
 
-/** Opens the files of an installation for reading. @throws TransferError without their folder */
-export async function openFilesAtRest({ config, secrets }: DatabaseOptions): Promise<BlobStore> {
+/**
+ * Opens the files of an installation for reading; nothing is written into their folder.
+ * @throws TransferError without their folder
+ */
+export async function openFilesAtRest({
+  config,
+  secrets,
+}: DatabaseOptions): Promise<Pick<BlobStore, 'kind' | 'open' | 'stat'>> {
   const { store, freeDiskBytes } = config.files
   if (store.kind === 's3')
     return openS3(store, secrets, new DiskFloor(store.spoolFolder, freeDiskBytes))
@@ -109,7 +115,7 @@ export async function openFilesAtRest({ config, secrets }: DatabaseOptions): Pro
     throw new TransferError(
       `there is no folder ${store.folder} with the files; set ${settings.filesDir.name} to it`,
     )
-  return FolderStore.open(store.folder)
+  return folderReader(store.folder)
 }
 
 /** The IDs of the secret keys of the settings or the data folder; none is made. */

@@ -70,7 +70,7 @@ export async function exportData(
         ...{ version, secret_key_fingerprint: key, fileKey: originalKey },
         engine: options.config.storage.kind,
         schema: { number: names.length, name: names.at(-1) ?? '' },
-        files: await openFilesAtRest(options),
+        openFiles: () => openFilesAtRest(options),
         snapshot: <T>(read: (db: Queryable) => Promise<T>) => readDataAtRest(options, read),
       }
       const openFiles = () => FolderStore.open(join(folder, exportFiles.files))
