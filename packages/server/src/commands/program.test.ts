@@ -101,7 +101,7 @@ async function run(
         },
         async import(_loaded, { from }) {
           done.push(`import ${from}`)
-          return { epoch: 'an-epoch', rows: 2, files: exportedFiles }
+          return { isRestored: false, rows: 2, files: exportedFiles }
         },
         async checkImport(_loaded, { from }) {
           done.push(`check ${from}`)

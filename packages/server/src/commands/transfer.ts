@@ -92,12 +92,16 @@ const importFolder: Run = async (context, options, from, data) => {
   const report = await withProgress(context, (progress) =>
     data.import(context.load(), { from }, progress),
   )
+  const { isRestored, rows, files } = report
+  const next = isRestored
+    ? 'The data is that of a copy: start the service and run hermod restore finish, which begins it for users.'
+    : 'The service can start.'
   context
     .printer(options)
     .print(
-      report,
+      { restored: isRestored, rows, files },
       () =>
-        `${report.rows} rows and ${filesText(report.files)} are imported, and equal those of the export. The service can start.`,
+        `${rows} rows and ${filesText(files)} are imported, and equal those of the export. ${next}`,
     )
 }
 

@@ -25,6 +25,8 @@ export interface ExportSource
   extends Pick<ExportManifest, 'version' | 'schema' | 'engine' | 'secret_key_fingerprint'> {
   /** Runs reads on one state of the data. */
   readonly snapshot: <T>(read: (db: Queryable) => Promise<T>) => Promise<T>
+  /** Tells whether the installation may have gone on since. */
+  readonly isCopy: (db: Queryable) => Promise<boolean>
   /** Opens its store of files, if it has any. */
   readonly openFiles: () => Promise<StoredFiles>
   /** Returns the key of a file in its store. */
@@ -109,6 +111,7 @@ export async function exportInstallation(
     return {
       dropped,
       epoch: await epochOf(db),
+      is_copy: await source.isCopy(db),
       ids_reserved_until: await idsReservedUntil(db),
       ...(await writeLines(db, folder, options)),
     }

@@ -2,10 +2,14 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { serviceStates } from '@hermod/protocol'
 import { BlobError, type BlobStore } from '../blobs/blob-store.js'
-import type { Database, Queryable } from '../db/database.js'
+import type { Database, Queryable, Tx } from '../db/database.js'
 import type { Bulk } from '../db/dialect/dialect.js'
+import { raiseIdSlots } from '../db/id-reservations.js'
+import { IdentityStore } from '../db/identity/identity-store.js'
 import { sql } from '../db/kysely.js'
+import { systemClock } from '../lib/clock.js'
 import { toInt64 } from '../lib/ids/int64.js'
 import { makeDerived } from './derived.js'
 import { digestDatabase, digestDifferences, type WorkOptions } from './digest.js'
@@ -49,7 +53,8 @@ export interface ImportRequirements {
 
 /** The result of an import. */
 export interface ImportReport {
-  readonly epoch: string
+  /** The data is that of a copy: `hermod restore finish` begins the service. */
+  readonly isRestored: boolean
   readonly rows: number
   readonly files: ExportManifest['files']
 }
@@ -151,9 +156,12 @@ export async function importInstallation(
     if (database.dialect.name === 'postgres') await sql`analyze`.execute(db)
     options.progress?.({ done: 0, total: rowsOf(manifest), text: 'checking the database' })
     await requireDigest(database, manifest, options)
-    await deleteImport(db)
   })
-  return { epoch: manifest.epoch, rows: rowsOf(manifest), files: manifest.files }
+  await database.transaction(async (tx) => {
+    if (manifest.is_copy) await markRestored(tx, manifest)
+    await deleteImport(tx)
+  })
+  return { isRestored: manifest.is_copy, rows: rowsOf(manifest), files: manifest.files }
 }
 
 /** Returns a sentence about a database that cannot take an export, or null. */
@@ -357,6 +365,19 @@ async function importFile(
     const isChanged = error instanceof BlobError && /^(?:cut|too_large)$/.test(error.reason)
     throw isChanged ? changed(folder, name) : error
   }
+}
+
+/**
+ * Begins a new history, since clients may have newer data of the old one, and marks the database as
+ * restored.
+ */
+async function markRestored(tx: Tx, { created_at }: ExportManifest): Promise<void> {
+  const identity = new IdentityStore()
+  const now = systemClock.now()
+  const text = `the data is that of a copy, exported ${created_at}, and the restore is not finished`
+  await identity.renew(tx)
+  await raiseIdSlots(tx, now)
+  await identity.setState(tx, { state: 'restored', text, since: now }, serviceStates)
 }
 
 async function requireDigest(

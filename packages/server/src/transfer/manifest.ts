@@ -45,6 +45,11 @@ export interface ExportManifest {
   readonly schema: { readonly number: number; readonly name: string }
   readonly engine: 'sqlite' | 'postgres'
   readonly epoch: string
+  /**
+   * The data is that of a backup, of a standby or of a restore that is not finished: the
+   * installation may have gone on since.
+   */
+  readonly is_copy: boolean
   /** The ID of the key that the secrets need. */
   readonly secret_key_fingerprint: string
   /** Every ID that was issued is below the first one of this tick of the clock of IDs. */

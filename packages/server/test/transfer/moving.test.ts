@@ -4,6 +4,7 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   rmSync,
   truncateSync,
@@ -139,6 +140,36 @@ describe.each(testBackends())('a move to $name', (backend) => {
     const { data } = await moved.api.admin().succeed('GET', '/events', events)
     expect(data.events).toMatchObject([{ data: { content: 'after the move' } }])
     expect(await integrityFaults(moved)).toEqual([])
+  })
+})
+
+describe('an export of a backup', () => {
+  it('becomes data that is restored: users are served after hermod restore finish', async () => {
+    const env = { HERMOD_SECRET_KEY: secretKey }
+    await using watched = await WatchedServer.start(sqlite, { env })
+    const { server } = watched
+    const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
+    await sendText(alice.api, bob.id, 'hello')
+    await using there = await Installation.create(sqlite)
+    const target = join(server.dataDir, '..', `backups-${alice.id}`)
+    const backup = ['backup', 'create', '--to', target]
+    const made = await callHermod(backup, { ...watched.settings, ...env })
+    expect([made.code, made.err]).toEqual([0, expect.any(String)])
+    const [name] = readdirSync(target).filter((each) => existsSync(join(target, each, 'COMPLETE')))
+    const settings = {
+      ...env,
+      HERMOD_DATA_DIR: join(target, String(name)),
+      HERMOD_FILES_DIR: join(target, 'files'),
+    }
+    const to = there.exportFolder
+    const before = readdirSync(settings.HERMOD_DATA_DIR)
+    await succeed(
+      callHermod(['export', '--move', '--drop-undelivered', '--to', to, '--json'], settings),
+    )
+    expect(readdirSync(settings.HERMOD_DATA_DIR)).toEqual(before)
+    expect(await succeed(there.hermod('import', to, '--json'))).toMatchObject({ restored: true })
+    expect((await there.hermod('maintenance')).out).toContain('hermod restore finish')
+    rmSync(target, { recursive: true })
   })
 })
 
@@ -301,6 +332,8 @@ if (isFullRun && testBackends().some(({ name }) => name === 'postgres'))
     await succeed(callHermod(args, settings))
     await succeed(there.hermod('import', there.exportFolder, '--json'))
     expect((await digestOf((...each) => there.hermod(...each))).messages?.count).toBe(1)
+    // The primary has gone on.
+    expect((await there.hermod('maintenance')).out).toContain('hermod restore finish')
   })
 
 type Manifest = Record<string, never> & {

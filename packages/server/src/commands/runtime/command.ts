@@ -118,7 +118,12 @@ export interface DataCommands {
     loaded: LoadedConfig,
     options: { readonly from: string },
     progress: (progress: CommandProgress) => void,
-  ): Promise<{ readonly epoch: string; readonly rows: number; readonly files: ExportedFiles }>
+  ): Promise<{
+    /** `hermod restore finish` begins the service. */
+    readonly isRestored: boolean
+    readonly rows: number
+    readonly files: ExportedFiles
+  }>
   /** Reads an export without writing anything. */
   checkImport(
     loaded: LoadedConfig,

@@ -70,11 +70,31 @@ async function lockUnlessInMaintenance(options: DatabaseOptions) {
 
 /** Nothing of users changes in maintenance. */
 async function isInMaintenance(db: Queryable): Promise<boolean> {
+  return (await stateOf(db)) === 'maintenance'
+}
+
+async function stateOf(db: Queryable): Promise<string> {
   const { state } = await db
     .selectFrom('database_identity')
     .select('state')
     .executeTakeFirstOrThrow()
-  return state === 'maintenance'
+  return state
+}
+
+/** Tells whether the data is that of a backup, a standby or an unfinished restore. */
+export async function isCopy(
+  { config: { storage } }: DatabaseOptions,
+  db: Queryable,
+): Promise<boolean> {
+  const isElsewhere =
+    storage.kind === 'sqlite' ? existsSync(join(storage.dataDir, backupMark)) : await isStandby(db)
+  return isElsewhere || (await stateOf(db)) === 'restored'
+}
+
+async function isStandby(db: Queryable): Promise<boolean> {
+  const { rows } = await sql<{ isStandby: boolean }>`
+    select pg_is_in_recovery() as "isStandby"`.execute(db)
+  return rows[0]?.isStandby ?? false
 }
 
 /** Reads data as {@link readData}. @throws TransferError while nodes use the database */
@@ -90,9 +110,7 @@ export function readDataAtRest<T>(
 
 /** A snapshot of a primary would keep every version of its busiest rows. */
 async function requireNoNodes(db: Queryable, database: Database): Promise<void> {
-  const { rows } = await sql<{ isStandby: boolean }>`
-    select pg_is_in_recovery() as "isStandby"`.execute(db)
-  if (rows[0]?.isStandby || (await isInMaintenance(db))) return
+  if ((await isStandby(db)) || (await isInMaintenance(db))) return
   const nodes = await listLiveNodes(database)
   if (nodes.length > 0)
     throw new TransferError(

@@ -31,7 +31,14 @@ import {
 import { TransferError } from '../../transfer/transfer-error.js'
 import { openBlobStore } from '../adapters/blob-store.js'
 import { type DatabaseOptions, databasePath, openDatabase } from './open-database.js'
-import { atRest, openFilesAtRest, readData, readDataAtRest, secretKeyIds } from './data-at-rest.js'
+import {
+  atRest,
+  isCopy,
+  openFilesAtRest,
+  readData,
+  readDataAtRest,
+  secretKeyIds,
+} from './data-at-rest.js'
 
 /** The result of a check of an export and of this installation. */
 export interface ImportCheck extends ExportCheck {
@@ -70,6 +77,7 @@ export async function exportData(
         ...{ version, secret_key_fingerprint: key, fileKey: originalKey },
         engine: options.config.storage.kind,
         schema: { number: names.length, name: names.at(-1) ?? '' },
+        isCopy: (db: Queryable) => isCopy(options, db),
         openFiles: () => openFilesAtRest(options),
         snapshot: <T>(read: (db: Queryable) => Promise<T>) => readDataAtRest(options, read),
       }
