@@ -46,6 +46,11 @@ for (const backend of testBackends().filter(({ name }) => name === 'sqlite'))
         body: { app_id: server.appId, user_id: alice.id, messages: 'delete', reason: 'test' },
       })
       const query = { job_id: data.job_id }
+      let isOver = false
+      const meanwhile = (async () => {
+        for (let sent = 0; !isOver; sent++)
+          await sendText(bob.api, carol.id, 'meanwhile '.repeat(sent % 60))
+      })()
       const job = await waitFor(
         async () => {
           const { data } = await operator.succeed('GET', '/operator/v1/job/get', { query })
@@ -53,6 +58,8 @@ for (const backend of testBackends().filter(({ name }) => name === 'sqlite'))
         },
         { what: 'the end of the erasure', timeoutMs: 60_000 },
       )
+      isOver = true
+      await meanwhile
       expect([job.state, job.error]).toEqual(['done', ''])
       expect(bytes()).toEqual([false, false])
       expect(await server.sql.run('pragma integrity_check')).toEqual([{ integrity_check: 'ok' }])

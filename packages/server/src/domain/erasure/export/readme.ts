@@ -51,7 +51,7 @@ export function readme({ appId, userId, rows, files, at }: Exported): string {
     .filter(([, count]) => count > 0)
     .map(
       ([table, count]) =>
-        `  ${`${table}.ndjson`.padEnd(34)}${count} lines: ${meanings[table] ?? table}`,
+        `  ${`${table}.ndjson`.padEnd(34)}${linesText(count)}: ${meanings[table] ?? table}`,
     )
   return `Data of user ${userId} of the application ${appId}, as of ${new Date(at).toISOString()}.
 
@@ -60,9 +60,13 @@ Times ending in _at are milliseconds since 1970.
 
   ${'users.ndjson'.padEnd(34)}1 line: the profile
 ${lines.join('\n')}
-  ${'files/'.padEnd(34)}${files} files, each under its file_id
+  ${'files/'.padEnd(34)}${files} ${files === 1 ? 'file' : 'files'}, each under its file_id
 
 Not in here: messages that others have sent, names and numbers of others (their IDs are), passwords,
 tokens and other credentials. A file that the store has lost is in files.ndjson alone. The file COMPLETE was written last: without it the export is not whole.
 `
+}
+
+function linesText(count: number): string {
+  return count === 1 ? '1 line' : `${count} lines`
 }
