@@ -2,8 +2,9 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { basename, join } from 'node:path'
-import { type Session, TempFolder, testBackends, waitFor } from '@hermod/testkit'
+import { isFullRun, type Session, TempFolder, testBackends, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { metric } from '../support/attack.js'
 import {
   backup,
   integrityOf,
@@ -172,6 +173,28 @@ describe.each(embedded)('backups on $name', (backend) => {
     free()
     await makeBackup(full, watched.settings)
   })
+
+  // The first backup of a schedule comes within a minute.
+  if (isFullRun)
+    it('HERMOD_BACKUP_DIR: the service makes backups, and its metrics show the newest one', {
+      timeout: 180_000,
+    }, async () => {
+      await using scheduled = await WatchedServer.start(backend, {
+        env: { HERMOD_BACKUP_DIR: target },
+      })
+      const newest = () => metric(scheduled.api, 'hermod_backup_last_success_seconds')
+      expect(await newest()).toBe(0)
+      await waitFor(async () => (await newest()) > 0, {
+        what: 'the first backup',
+        timeoutMs: 150_000,
+      })
+      const { backups } = await backup(['list'], {
+        ...scheduled.settings,
+        HERMOD_BACKUP_DIR: target,
+      })
+      expect(backups).toHaveLength(1)
+      expect(backups[0].created_at / 1_000).toBe(await newest())
+    })
 
   it('without a server: the command makes the backup itself', { timeout: timeoutMs }, async () => {
     await sendText(alice.api, bob.id, 'kept')
