@@ -68,7 +68,7 @@ export async function exportData(
   work: WorkOptions,
 ): Promise<ExportReport> {
   const folder = resolve(to)
-  return withDiskErrors(folder, () =>
+  return withDiskErrors(() =>
     atRest(options, async () => {
       const keyIds = secretKeyIds(options)
       const key = await readDataAtRest(options, (db) => requireKey(db, keyIds))
@@ -110,7 +110,7 @@ export async function importData(
 ): Promise<ImportReport> {
   const { config, secrets } = options
   const found = await verifiedExport(options, from, work)
-  return withDiskErrors(config.dataDir, async () => {
+  return withDiskErrors(async () => {
     const lock = lockNewFolder(config.dataDir)
     try {
       await using database = await openDatabase(options)
@@ -176,17 +176,20 @@ async function requireEmpty(options: DatabaseOptions, found: CompleteExport): Pr
   if (problem !== null) throw new TransferError(problem)
 }
 
-/** Names the full disk in a sentence. */
-async function withDiskErrors<T>(folder: string, work: () => Promise<T>): Promise<T> {
+/** Says in a sentence that a disk is full. */
+async function withDiskErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'ENOSPC' || (error instanceof BlobError && error.reason === 'full'))
-      throw new TransferError(
-        `the disk of ${folder} is full; free some space and run the same command again, which continues`,
-        { cause: error },
-      )
-    throw error
+    const { code, message } = error as NodeJS.ErrnoException
+    const isFull =
+      code === 'ENOSPC' ||
+      (error instanceof BlobError && error.reason === 'full') ||
+      /disk is full|No space left on device/.test(message)
+    if (!isFull) throw error
+    throw new TransferError(
+      `a disk is full (${message}); free some space and run the same command again, which continues`,
+      { cause: error },
+    )
   }
 }
