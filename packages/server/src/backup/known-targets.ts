@@ -2,14 +2,15 @@ import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncFolder } from '../lib/system/sync-folder.js'
 
-const fileName = 'backup-targets.json'
+/** The name of the file in the data folder. */
+export const knownTargetsFile = 'backup-targets.json'
 
 /** The folders that have got backups of this data folder, in a file of it. */
 export class KnownTargets {
   readonly #path: string
 
   constructor(private readonly dataDir: string) {
-    this.#path = join(dataDir, fileName)
+    this.#path = join(dataDir, knownTargetsFile)
   }
 
   /** Returns absolute paths. */

@@ -17,6 +17,7 @@ import type { WorkOptions } from '../transfer/digest.js'
 import { BackupError } from './backup-error.js'
 import { damaged, databasePart, filesPart, openBackup } from './backup-files.js'
 import type { FileLine } from './key-index.js'
+import { KnownTargets, knownTargetsFile } from './known-targets.js'
 import type { Manifest } from './manifest.js'
 
 export interface RestoreOptions extends WorkOptions {
@@ -43,7 +44,14 @@ export interface RestoredBackup {
 const keyFile = 'secret.key'
 const erasuresFile = 'erasures.ndjson'
 /** Whatever of a data folder a restore makes. The database is the last one. */
-const restoredNames = ['files', keyFile, erasuresFile, `${databasePart}-wal`, databasePart]
+const restoredNames = [
+  'files',
+  keyFile,
+  erasuresFile,
+  knownTargetsFile,
+  `${databasePart}-wal`,
+  databasePart,
+]
 /** Names that an empty data folder may have. */
 const emptyNames = ['hermod.lock', 'hermod.pid', 'hermod.reserve', 'lost+found', restoringFolder]
 /** Space for the log of the database and the reserve of the folder. */
@@ -168,6 +176,8 @@ async function copyAll({ folder, work, manifest, total, options }: CopyAll): Pro
     await writeFile(join(work, keyFile), options.keys.join('\n'), { mode: 0o600, flush: true })
   const erasures = await readFile(join(dirname(folder), erasuresFile)).catch(() => null)
   if (erasures !== null) await writeFile(join(work, erasuresFile), erasures, { flush: true })
+  // Later erasures are listed there too.
+  await new KnownTargets(work).add(dirname(folder))
   await syncFolder(work)
 }
 

@@ -40,7 +40,8 @@ import { hookSecret, hookSettings, startReceiver } from '../support/webhooks/hoo
 
 const random = new Random(Number(process.env.HERMOD_TEST_SEED ?? 20_260_101))
 const patience = { timeoutMs: 30_000 }
-const kills = isFullRun ? 10 : 1
+/** HERMOD_TEST_BACKUP_KILLS sets the number. */
+const kills = Number(process.env.HERMOD_TEST_BACKUP_KILLS ?? (isFullRun ? 10 : 1))
 const flippedBytes = isFullRun ? 100 : 10
 
 async function page(api: Api, after: string): Promise<EventPage> {
@@ -124,6 +125,8 @@ describe('a restore of the embedded database', () => {
     const user = restored.api.as(alice.token)
     expect(statSync(join(folder('data'), 'secret.key')).mode & 0o777).toBe(0o600)
     expect(readdirSync(folder('data'))).not.toContain('restoring')
+    const targets = readFileSync(join(folder('data'), 'backup-targets.json'), 'utf8')
+    expect(JSON.parse(targets)).toEqual([join(place.path, 'target')])
     const arrived = receiver.requests
 
     const refused = [
@@ -329,6 +332,10 @@ describe('a restore of the embedded database', () => {
       }
       writeManifest(copy, JSON.stringify({ ...manifest, files, parts: partsOf(copy) }))
     })
+    const startedAt = performance.now()
+    expect((await restore(many, folder('whole'))).code).toBe(0)
+    const tookMs = Math.round(performance.now() - startedAt)
+    let interrupted = 0
     for (let count = 0; count < kills; count++) {
       const to = folder(`killed ${count}`)
       const args = [hermodScript, 'restore', many, '--to', to, '--key-file', keyFile()]
@@ -339,10 +346,11 @@ describe('a restore of the embedded database', () => {
         everyMs: 1,
         ...patience,
       })
-      await sleep(random.integer(0, 300))
+      await sleep(random.integer(0, tookMs))
       child.kill('SIGKILL')
       await exited
       if (existsSync(join(to, 'restoring'))) {
+        interrupted++
         const { code, err } = await callHermod(['check'], { HERMOD_DATA_DIR: to })
         expect([code, err]).toEqual([1, expect.stringContaining('has an unfinished restore')])
         expect((await restore(many, to)).code).toBe(0)
@@ -352,5 +360,6 @@ describe('a restore of the embedded database', () => {
       expect(filesOf(join(to, 'files')).length).toBe(301)
       rmSync(to, { recursive: true })
     }
+    if (isFullRun) console.log(`${interrupted} of ${kills} restores were killed before their end`)
   })
 })
