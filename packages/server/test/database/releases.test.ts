@@ -1,7 +1,7 @@
 /** Data of every release since 0.1.0, opened, checked and used by this build. */
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Backend, TempFolder, testBackends } from '@hermod/testkit'
+import { anyBackend, type Backend, TempFolder, testBackends } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
 import { loadConfig } from '../../dist/config/config.js'
 import { migrateDatabase } from '../../dist/context/database/migration.js'
@@ -9,6 +9,7 @@ import { createLog } from '../../dist/observability/log.js'
 import { laterRelease } from '../support/database/later-migration.js'
 import {
   countRows,
+  emptyTables,
   type Fixture,
   makeFixture,
   releasesFolder,
@@ -48,20 +49,13 @@ async function use(place: DataPlace, fixture: Fixture): Promise<void> {
   }
 }
 
-describe.each(testBackends())('releases on $name', (backend) => {
-  it.each(releases)('the data of %s is opened, checked and used', async (release) => {
-    await withPlace(backend, async (place) => {
-      const fixture = await restoreFixture(join(releasesFolder, release), backend, place)
-      await use(place, fixture)
-    })
-  })
-
-  it('the data of this build is opened, checked and used after a later one has changed its schema', async () => {
+describe.each(anyBackend())('this build on $name', (backend) => {
+  it('its data is opened, checked and used after a later one has changed its schema', async () => {
     using folder = new TempFolder('fixture')
     await withPlace(backend, async (place) => {
       const { rows } = await makeFixture(folder.path, backend, place, 'this')
       const empty = Object.keys(rows).filter((name) => rows[name] === 0)
-      expect(empty).toEqual([])
+      expect(empty).toEqual(emptyTables)
     })
     await withPlace(backend, async (place) => {
       const fixture = await restoreFixture(folder.path, backend, place)
@@ -73,6 +67,16 @@ describe.each(testBackends())('releases on $name', (backend) => {
       const { migrations } = await migrateDatabase(options, { statusOnly: false })
       expect(migrations.at(-1)).toEqual({ name: '002-made-up', state: 'appliedNow' })
       expect(await countRows(place)).toEqual(fixture.rows)
+      await use(place, fixture)
+    })
+  })
+})
+
+const engines = releases.length > 0 || made ? testBackends() : []
+describe.each(engines)('releases on $name', (backend) => {
+  it.each(releases)('the data of %s is opened, checked and used', async (release) => {
+    await withPlace(backend, async (place) => {
+      const fixture = await restoreFixture(join(releasesFolder, release), backend, place)
       await use(place, fixture)
     })
   })
