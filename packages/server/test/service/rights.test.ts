@@ -137,7 +137,9 @@ interface Reply {
 }
 
 describe.each(anyBackend())('rights on $name', (backend) => {
-  const server = ownServer(backend, {}, 'gateway')
+  // The end of a message that nobody writes any more is no change by a refused call.
+  const settings = { HERMOD_STREAM_SILENT_SECONDS: '3600' }
+  const server = ownServer(backend, settings, 'gateway')
   let world: WalkWorld
   let marked: MarkedWorld
   let victims: readonly Account[]
