@@ -75,8 +75,8 @@ describe.each(anyBackend())('export of the data of a person on $name', (backend)
     for (const name of names) if (name.endsWith('.ndjson')) expect(text).toContain(name)
   })
 
-  it('a folder with something else is refused, and one of a killed export is written anew', async () => {
-    const [alice] = await sessions(server, 1)
+  it('a folder with something else is refused, and one of a killed export of the user is written anew', async () => {
+    const [alice, bob] = await sessions(server, 2)
     using place = new TempFolder('export')
     writeFileSync(join(place.path, 'mine.txt'), 'x')
     expect(await exported(alice.id, place.path)).toMatchObject({ state: 'failed' })
@@ -84,9 +84,12 @@ describe.each(anyBackend())('export of the data of a person on $name', (backend)
     using killed = new TempFolder('export')
     writeFileSync(join(killed.path, 'users.ndjson'), '{"cut')
     expect(await exported(alice.id, killed.path)).toMatchObject({ state: 'failed' })
-    writeFileSync(join(killed.path, 'INCOMPLETE'), '')
+    writeFileSync(join(killed.path, 'INCOMPLETE'), `${server.appId} ${bob.id}\n`)
+    expect(await exported(alice.id, killed.path)).toMatchObject({ state: 'failed' })
+    writeFileSync(join(killed.path, 'INCOMPLETE'), `${server.appId} ${alice.id}\n`)
     expect(await exported(alice.id, killed.path)).toMatchObject({ state: 'done' })
     expect(linesOf(killed.path, 'users')).toHaveLength(1)
+    expect(existsSync(join(killed.path, 'INCOMPLETE'))).toBe(false)
     expect(await exported(alice.id, killed.path)).toMatchObject({ state: 'failed' })
     await expectCode(
       server.api.as(server.operatorToken).call('POST', '/operator/v1/user/data_export', {
@@ -94,6 +97,29 @@ describe.each(anyBackend())('export of the data of a person on $name', (backend)
       }),
       'invalid_parameter',
     )
+  })
+
+  it('does not tell who else has the person as a contact, or has blocked the person', async () => {
+    const [alice, bob] = await sessions(server, 2)
+    await bob.api.succeed('POST', '/roster/block', { query: { user_id: alice.id } })
+    const { result } = await exported(alice.id)
+    expect(result.rows.contacts).toBe(0)
+  })
+
+  it('an erasure removes the exports of the user in the data folder, and those of others stay', async () => {
+    const [alice, bob] = await sessions(server, 2)
+    const folders = [
+      (await exported(alice.id)).result.folder,
+      (await exported(bob.id)).result.folder,
+    ]
+    const operator = server.api.as(server.operatorToken)
+    const body = { app_id: server.appId, user_id: alice.id, messages: 'keep', reason: 'test' }
+    await operator.succeed('POST', '/operator/v1/user/erase', { body })
+    await waitFor(() => !existsSync(folders[0]), {
+      what: 'the removal of the export',
+      timeoutMs: 20_000,
+    })
+    expect(folders.map((folder) => existsSync(folder))).toEqual([false, true])
   })
 
   it('the command exports where no service runs', async () => {

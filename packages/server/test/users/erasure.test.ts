@@ -246,6 +246,33 @@ for (const backend of testBackends())
       await erase(alice, 'delete')
     })
 
+    it('a hold that is set while an erasure runs stops it, and the messages that are left stay', async () => {
+      const app_id = server.appId
+      for (let message = 0; message < 400; message++) await sendText(alice.api, bob.id, 'evidence')
+      const { data } = await order(alice, 'delete')
+      await waitFor(
+        async () => (await server.sql.run('select 1 from recalled_messages limit 1')).length > 0,
+        { ...patience, everyMs: 1 },
+      )
+      await operator().succeed('POST', '/operator/v1/hold/set', {
+        body: { app_id, name: 'case-2', reason, conversation: [alice.id, bob.id] },
+      })
+      const count = async () => {
+        const [row] = await server.sql.run(
+          `select count(*) as count from messages where sender_id = ${alice.id}`,
+        )
+        return Number(row?.count)
+      }
+      const job = await endOf(data.job_id)
+      expect(job).toMatchObject({ state: 'failed', error: expect.stringContaining('case-2') })
+      expect(await count()).toBeGreaterThan(0)
+      await operator().succeed('POST', '/operator/v1/hold/release', {
+        body: { app_id, name: 'case-2' },
+      })
+      await erase(alice, 'delete')
+      expect(await count()).toBe(0)
+    })
+
     it('the folders of backups list the erasure too, and one that is gone is named', async () => {
       using target = new TempFolder('target')
       const gone = join(target.path, 'gone')
@@ -288,6 +315,12 @@ for (const backend of testBackends())
           hermod(['check', '--erased', String(alice.id), ...app, '--texts-file', '-'], texts)
         expect(await check(aMarker(alice))).toMatchObject({ code: 0 })
         expect(await check(reason)).toMatchObject({ code: 1 })
+        if (backend.name !== 'sqlite') return
+        const copy = join(server.dataDir, 'hermod.db.before-9.9.9')
+        writeFileSync(copy, aMarker(alice))
+        const found = await check(aMarker(alice))
+        expect(found).toMatchObject({ code: 1, out: expect.stringContaining('before-9.9.9') })
+        rmSync(copy)
       } finally {
         await server.startAgain()
       }

@@ -4,6 +4,7 @@ import { KnownTargets } from '../../backup/known-targets.js'
 import type { BlobStore } from '../../blobs/blob-store.js'
 import type { ServerConfig } from '../../config/config.js'
 import type { AppService } from '../../domain/apps/app-service.js'
+import { listCopies } from '../../db/migrations/database-copies.js'
 import { ErasedCheck } from '../../domain/erasure/erased-check.js'
 import { type ErasureStep, userErasure } from '../../domain/erasure/erasure-model.js'
 import { ErasureService } from '../../domain/erasure/erasure-service.js'
@@ -77,17 +78,15 @@ export function createErasure(
           taskErasure.count(user, { keepsMessages: mode === 'keep', signal }),
       },
     ],
-    files:
-      config.storage.kind === 'sqlite'
-        ? ['hermod.db', 'hermod.db-wal'].map((name) => join(config.dataDir, name))
-        : [],
-  })
-  const erasures = new ErasureService({
-    ...{ database, store, rows, holds, check, apps, clock },
-    steps: erasureSteps(infrastructure, services),
-    jobs: longJobs,
-    dataDir: config.dataDir,
-    backupFolders: () => new KnownTargets(config.dataDir).list(),
+    files: async () => {
+      if (config.storage.kind !== 'sqlite') return []
+      const path = join(config.dataDir, 'hermod.db')
+      const copies = await listCopies(path)
+      return [
+        ...[path, `${path}-wal`].map((each) => ({ path: each, isCopy: false })),
+        ...copies.map((each) => ({ path: each, isCopy: true })),
+      ]
+    },
   })
   const dataExports = new DataExportService({
     ...{ database, blobs, clock },
@@ -95,6 +94,17 @@ export function createErasure(
     files: services.files.fileErasure,
     jobs: longJobs,
     folder: join(config.dataDir, 'exports'),
+  })
+  const removingExports: ErasureStep = {
+    text: 'removing data exports',
+    run: (user) => dataExports.removeOwn(user),
+  }
+  const erasures = new ErasureService({
+    ...{ database, store, rows, holds, check, apps, clock },
+    steps: [...erasureSteps(infrastructure, services), removingExports],
+    jobs: longJobs,
+    dataDir: config.dataDir,
+    backupFolders: () => new KnownTargets(config.dataDir).list(),
   })
   return {
     services: { dataExports, erasures, erasedCheck: check, holds },

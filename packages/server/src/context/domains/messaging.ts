@@ -325,6 +325,7 @@ export function createMessaging(
       streams: stores.streams,
       streamEnds,
       transactions,
+      holds: stores.erasureHolds,
       outbox,
       clock,
     }),

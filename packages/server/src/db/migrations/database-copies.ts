@@ -68,16 +68,21 @@ export async function removeCopiesBefore(path: string, before: number): Promise<
   await removeCopies(path, (_, madeAt) => madeAt < before)
 }
 
+/** Lists the paths of the copies of a database. */
+export async function listCopies(path: string): Promise<string[]> {
+  const folder = dirname(path)
+  const names = await readdir(folder)
+  return names
+    .filter((name) => name.startsWith(`${basename(path)}${infix}`))
+    .map((name) => join(folder, name))
+}
+
 async function removeCopies(
   path: string,
   isRemoved: (name: string, madeAt: number) => boolean,
 ): Promise<void> {
-  const folder = dirname(path)
-  const names = await readdir(folder)
-  for (const name of names.filter((each) => each.startsWith(`${basename(path)}${infix}`))) {
-    const file = join(folder, name)
-    if (isRemoved(name, (await stat(file)).mtimeMs)) await rm(file, { force: true })
-  }
+  for (const file of await listCopies(path))
+    if (isRemoved(basename(file), (await stat(file)).mtimeMs)) await rm(file, { force: true })
 }
 
 async function copyContent(from: string, to: string): Promise<void> {

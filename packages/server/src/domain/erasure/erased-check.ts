@@ -24,8 +24,14 @@ interface ErasedCheckOptions {
     readonly place: string
     count(user: UserKey, mode: ErasureMode, signal: AbortSignal): Promise<number>
   }[]
-  /** The files of the embedded database; none of another one. */
-  readonly files: readonly string[]
+  /** Lists the files of the embedded database; none of another one. */
+  readonly files: () => Promise<readonly DatabaseFile[]>
+}
+
+interface DatabaseFile {
+  readonly path: string
+  /** A copy from before an upgrade. */
+  readonly isCopy: boolean
 }
 
 /** A place that has data of an erased user. */
@@ -85,9 +91,10 @@ export class ErasedCheck {
       })
     const inTables = texts.length === 0 ? [] : await this.#searchTables(texts)
     faults.push(...inTables)
-    for (const path of texts.length === 0 ? [] : files)
-      faults.push(...(await searchFile(path, texts, inTables.length > 0)))
-    return { checked: tables.length + (texts.length === 0 ? 0 : files.length), faults }
+    const searched = texts.length === 0 ? [] : await files()
+    for (const file of searched)
+      faults.push(...(await searchFile(file, texts, inTables.length > 0)))
+    return { checked: tables.length + searched.length, faults }
   }
 
   async #searchTables(texts: readonly string[]): Promise<ErasedFault[]> {
@@ -122,13 +129,14 @@ export class ErasedCheck {
 
 /** Returns the texts that a file of the embedded database has in its bytes. */
 async function searchFile(
-  path: string,
+  { path, isCopy }: DatabaseFile,
   texts: readonly string[],
   isInTables: boolean,
 ): Promise<ErasedFault[]> {
   if (!(await stat(path).catch(() => null))) return []
   const found = await countTexts(createReadStream(path, { highWaterMark: 2 ** 20 }), texts)
-  const advice = isInTables ? '' : ', in unused space: stop the service and run hermod compact'
+  const unused = isInTables ? '' : ', in unused space: stop the service and run hermod compact'
+  const advice = isCopy ? ', a copy from before an upgrade: remove it' : unused
   return found.flatMap((count, index) =>
     count === 0
       ? []

@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
-import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { AppError } from '@hermod/protocol'
@@ -55,8 +54,8 @@ export const dataExport = longJobKind<DataExportOrder, DataExportResult>('user_d
 
 const rowsPerPage = 10_000
 const filesPerPage = 100
-/** The marker of a complete export, and its name until then. */
 const marker = 'COMPLETE'
+/** Written first, with the user; it becomes the marker. */
 const unfinished = 'INCOMPLETE'
 
 /** Exports the data of persons to folders. */
@@ -78,6 +77,18 @@ export class DataExportService {
     return jobs.start(dataExport, { appId, userId, folder: own })
   }
 
+  /** Removes the exports of a user in folders that the service has named. */
+  async removeOwn({ appId, userId }: UserKey): Promise<void> {
+    const { folder } = this.options
+    const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return []
+      throw error
+    })
+    for (const name of names)
+      if (name.replace(/-\d{8}T\d{6}Z$/, '') === `${appId}-${userId}`)
+        await rm(join(folder, name), { recursive: true, force: true })
+  }
+
   /**
    * Writes what there is of a person: a file of lines for each table, the files, a page that explains
    * them, and last the marker of a complete export. An export that was killed begins anew.
@@ -89,7 +100,7 @@ export class DataExportService {
   ): Promise<DataExportResult> {
     const { database, store, clock } = this.options
     const user = { appId, userId }
-    await openFolder(folder)
+    await openFolder(folder, `${appId} ${userId}\n`)
     const rows: Record<string, number> = {}
     const profile = await database.snapshot((db) => store.profile(db, user))
     await appendSynced(join(folder, 'users.ndjson'), `${stringifyJson(profile)}\n`)
@@ -100,8 +111,6 @@ export class DataExportService {
     const files = await this.#exportFiles(user, folder, { signal, progress })
     const about = { appId, userId, rows, files, at: clock.now() }
     await appendSynced(join(folder, 'README.txt'), readme(about))
-    const list = createHash('sha256').update(JSON.stringify({ rows, files })).digest('hex')
-    await appendSynced(join(folder, unfinished), `${list}\n`)
     await rename(join(folder, unfinished), join(folder, marker))
     await syncFolder(folder)
     return { folder, rows, files }
@@ -163,17 +172,22 @@ export class DataExportService {
   }
 }
 
-/** Makes the folder, and empties what an export that was killed has left. */
-async function openFolder(folder: string): Promise<void> {
+/** Makes the folder, and empties what a killed export of the same user has left. */
+async function openFolder(folder: string, owner: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const entries = await readdir(folder)
-  if (entries.length > 0 && !entries.includes(unfinished))
+  const path = join(folder, unfinished)
+  const isOwn =
+    entries.length === 0 ||
+    // A crash may have cut it.
+    (entries.includes(unfinished) && owner.startsWith(await readFile(path, 'utf8')))
+  if (!isOwn)
     throw new Error(
       `${folder} is not empty; give a folder that does not exist yet, or an empty one`,
     )
+  await writeFile(path, owner, { mode: 0o600, flush: true })
   for (const name of entries)
     if (name !== unfinished) await rm(join(folder, name), { recursive: true })
-  await appendSynced(join(folder, unfinished), '')
   await mkdir(join(folder, 'files'), { mode: 0o700 })
 }
 

@@ -5,7 +5,7 @@ export interface ExportedTable {
   readonly table: string
   /** The column by which rows are the person's own words. */
   readonly author: string
-  /** All columns that name the person. */
+  /** The columns by which a row is the person's. */
   readonly owners: readonly string[]
   /** The columns of a line. */
   readonly columns: readonly string[]
@@ -16,15 +16,15 @@ export interface ExportedTable {
 
 /** Credentials, which are of no use to a person, and forms of other columns for searches. */
 const withheld = /(?:_hash|^token_hash|^device_token|^push_token|_key|^removal_id|^upload_id)$/
+/** Rows in which another person has the user, which would tell who blocks the user. */
+const ofOthers: Readonly<Record<string, string>> = { contacts: 'peer_id' }
 /** The author of rows that name two persons. */
 const authors: Readonly<Record<string, string>> = {
-  contacts: 'user_id',
   contact_requests: 'applicant_id',
   group_invitations: 'inviter_id',
 }
 /** Columns that only the author of a row gets. */
 const ofAuthor: Readonly<Record<string, (column: string) => boolean>> = {
-  contacts: (column) => !/^(?:app_id|user_id|peer_id)$/.test(column),
   contact_requests: (column) => /^(?:alias|reason)$/.test(column),
   group_invitations: (column) => column === 'reason',
 }
@@ -38,7 +38,9 @@ const tables: readonly (readonly [string, Readonly<Record<string, PersonalColumn
 
 /** The tables with rows of persons, by the table of personal data. */
 export const exportedTables: readonly ExportedTable[] = tables.flatMap(([table, entries]) => {
-  const owners = Object.keys(entries).filter((column) => entries[column]?.isOwner)
+  const owners = Object.keys(entries).filter(
+    (column) => entries[column]?.isOwner && column !== ofOthers[table],
+  )
   const [first] = owners
   if (first === undefined) return []
   const columns = Object.keys(entries).filter((column) => !withheld.test(column))

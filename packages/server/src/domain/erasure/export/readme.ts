@@ -22,7 +22,7 @@ const meanings: Readonly<Record<string, string>> = {
   silent_push_bindings: 'push services of earlier devices',
   push_deliveries: 'pushes to devices',
   devices: 'devices',
-  contacts: 'contacts; of those whom others have made of the person, the IDs',
+  contacts: 'contacts',
   contact_requests: 'requests between the person and others',
   pinned_conversations: 'pinned conversations',
   messages: 'messages that the person has sent',

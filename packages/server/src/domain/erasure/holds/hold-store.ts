@@ -75,6 +75,31 @@ export class HoldStore {
     return row?.name ?? null
   }
 
+  /** Finds the name of a hold of a user, or of a conversation. */
+  async findOf(
+    db: Queryable,
+    { appId, lowId, highId }: HeldConversation,
+    userId: Int64,
+  ): Promise<string | null> {
+    const row = await db
+      .selectFrom('erasure_holds')
+      .select('name')
+      .where('app_id', '=', appId)
+      .where(({ and, eb, or }) =>
+        or([
+          and([eb('kind', '=', 'user'), eb('low_id', '=', userId)]),
+          and([
+            eb('kind', '=', 'conversation'),
+            eb('low_id', '=', lowId),
+            eb('high_id', '=', highId),
+          ]),
+        ]),
+      )
+      .limit(1)
+      .executeTakeFirst()
+    return row?.name ?? null
+  }
+
   /**
    * Tests whether retention may not remove messages of a conversation: it is held, or a user is who
    * is a party or a member, or has sent one of the messages.

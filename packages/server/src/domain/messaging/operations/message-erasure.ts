@@ -1,4 +1,10 @@
-import { alterationKind, type erasureModes, systemUserId } from '@hermod/protocol'
+import {
+  alterationKind,
+  AppError,
+  type erasureModes,
+  type Int64,
+  systemUserId,
+} from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import type { Clock } from '../../../lib/clock.js'
@@ -34,6 +40,10 @@ export interface MessageErasureOptions {
   readonly streams: StreamStore
   readonly streamEnds: Pick<StreamEnds, 'interrupt'>
   readonly transactions: TransactionStore
+  readonly holds: {
+    /** Finds the name of a hold of the user or of the conversation; null: there is none. */
+    findOf(tx: Tx, conversation: Conversation, userId: Int64): Promise<string | null>
+  }
   readonly outbox: Pick<Outbox, 'append'>
   readonly clock: Clock
 }
@@ -55,6 +65,7 @@ export class MessageErasure {
 
   /**
    * @param run.erased called with the number of messages of each step
+   * @throws AppError erasure_held for a hold that was set meanwhile
    * @throws when the signal is aborted
    */
   async erase(
@@ -98,7 +109,7 @@ export class MessageErasure {
     mode: 'anonymise' | 'delete',
     sent: readonly SentMessage[],
   ): Promise<void> {
-    const { database, messages, conversations, finder, recalls, clock } = this.options
+    const { database, messages, conversations, finder, recalls, holds, clock } = this.options
     const [first] = sent
     if (!first) return
     const { appId, lowId, highId } = first
@@ -108,6 +119,8 @@ export class MessageErasure {
     const messageIds = sent.map(({ messageId }) => messageId)
     await database.transaction(async (tx) => {
       await conversations.lockForUpdate(tx, conversation)
+      const hold = await holds.findOf(tx, conversation, userId)
+      if (hold !== null) throw new AppError('erasure_held', `the hold ${hold}`)
       const found = await messages.findSent(tx, conversation, userId, messageIds)
       if (found.length === 0) return
       if (mode === 'delete')
