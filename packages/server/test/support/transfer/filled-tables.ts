@@ -70,7 +70,7 @@ export async function fillMessages(database: Database, count: number): Promise<v
     return database.transaction((tx) => database.bulk(tx, { table: name, columns: kinds }, all))
   }
   const app = { app_id: 'app' }
-  await insert('apps', [app])
+  await insert('apps', [{ ...app, settings: '{}' }])
   await insert('conversations', [{ ...app, low_id: 1, high_id: 2, seq: count, last_msg_id: count }])
   for (let from = 1; from <= count; from += rowsPerStatement)
     await insert(
