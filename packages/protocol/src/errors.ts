@@ -720,7 +720,7 @@ export const errorCatalogue = {
   alerts_unset: entry(
     40013,
     409,
-    'alerts have no receiver',
+    'alerts have no receiver: set HERMOD_ALERT_URL and HERMOD_ALERT_SECRET, and start the service again',
     'Set HERMOD_ALERT_URL and HERMOD_ALERT_SECRET, and start the service again.',
   ),
   too_many_jobs: entry(
@@ -750,7 +750,7 @@ export const errorCatalogue = {
   not_restored: entry(
     40018,
     409,
-    'the data is not that of a backup',
+    'the data is not that of a backup, or the restore is finished already',
     'The service runs on its own data, or the restore is finished.',
   ),
 

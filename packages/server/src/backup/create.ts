@@ -99,7 +99,7 @@ export async function createBackup(
     const facts = source.database === null ? null : await copyDatabase(run, source.database)
     const files = await copyFiles(run, facts)
     const digest = facts === null ? undefined : await digestOf(run)
-    progress({ done: 0, total: 1, text: 'hashing the parts' })
+    progress({ done: 0, total: 0, text: 'hashing the parts' })
     const parts: BackupPart[] = []
     for (const name of facts === null ? [filesName] : [databaseName, filesName])
       parts.push({ name, ...(await thread.run('hash', incoming.path(name))) })

@@ -234,7 +234,7 @@ async function requireMark(folder: string, installation: string): Promise<void> 
   const text = await textOf(join(folder, markName))
   if (text === null)
     throw new BackupError(
-      `${folder} has no ${markName}, so it is no folder of backups; name an empty folder, or one that does not exist`,
+      `${folder} has no ${markName}, so it is no folder of backups; name the folder that has them, or for new ones an empty folder or one that does not exist`,
     )
   const mark = markOf(text)
   if (Number(mark.format) > 1)

@@ -37,10 +37,14 @@ export function addJobCommands(program: Command, context: CommandContext): void 
 /** One line of a table. */
 function briefJob(job: OperatorJob): OutputRow {
   const { job_id, kind, state, text, created_at, ended_at, error } = job
-  const detail = (error === '' ? text : error).replace(/\s+/g, ' ').slice(0, 100)
+  // The text of a done job is that of its last step.
+  const detail = (state === 'done' ? '' : error === '' ? text : error)
+    .replace(/\s+/g, ' ')
+    .slice(0, 100)
   return { job_id, kind, state, progress: progressOf(job), created_at, ended_at, detail }
 }
 
-function progressOf({ done, total }: OperatorJob): string {
+function progressOf({ state, done, total }: OperatorJob): string {
+  if (state === 'done') return '100 %'
   return total === 0 ? '' : `${Math.floor((Number(done) / Number(total)) * 100)} %`
 }

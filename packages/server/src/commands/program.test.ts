@@ -442,6 +442,27 @@ describe('commands that move all data', () => {
   })
 })
 
+describe('hermod job', () => {
+  it('a done job is at 100 %, whatever its last step counted', async () => {
+    const job = { job_id: 7, kind: 'backup_create', is_cancelled: false, done: 0, total: 1 }
+    const texts = { text: 'the last step', error: '', created_at: now, ended_at: now }
+    const jobs = [{ ...job, ...texts, state: 'done' }]
+    const answer = { code: 200, data: { jobs, next_cursor: '' } }
+    const { out } = await run('job list', { answer })
+    expect(out).toContain('100 %')
+    expect(out).not.toContain('the last step')
+  })
+})
+
+describe('paths', () => {
+  it('with a ~ that no shell has replaced are refused', async () => {
+    expect(await run('backup create --to=~/backups')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('--to has a ~ that the shell has not replaced: ~/backups'),
+    })
+  })
+})
+
 describe('hermod compact', () => {
   it('says how large the database was and is', async () => {
     const compaction = { before: 3 * 2 ** 20, after: 2 ** 19 }

@@ -13,7 +13,9 @@ import { withProgress } from './runtime/command-work.js'
 export function addRestoreCommands(program: Command, context: CommandContext): void {
   const restore = program
     .command('restore')
-    .description('Makes a new data folder of a backup: hermod restore <backup> --to <folder>.')
+    .description(
+      'Makes a new data folder of a backup: hermod restore <backup> --to <folder> --key-file <secret.key>. Its options: hermod restore from --help.',
+    )
   const from = printingCommand(
     restore,
     'from',

@@ -122,6 +122,8 @@ const secretKeyText = {
 const keyPrefix = /^(?=.{1,100}$)([a-z0-9_-][a-z0-9._-]*\/)+$/
 const hostname = /^[a-z0-9_]([a-z0-9._-]{0,253}[a-z0-9_.])?$/i
 const origin = /^[a-z][a-z0-9+.-]*:\/\/[^\s/,*@]+$/
+/** Not ~/…, which only shells replace. */
+const wholePath = /^(?!~\/)./
 const usernamePrefix = /^[\p{L}\p{N}_]{1,64}$/u
 
 /** The key of an option is its name inside the service. */
@@ -369,9 +371,9 @@ export const options = {
     type: 'path',
     default: './data',
     text: 'The data folder; one process uses it at a time.',
-    accepts: 'the path of a folder',
+    accepts: 'the path of a folder, without ~',
     example: '/var/lib/hermod',
-    pattern: /./,
+    pattern: wholePath,
   }),
   databaseUrl: customOption<string | null>({
     name: 'HERMOD_DATABASE_URL',
@@ -534,9 +536,9 @@ export const options = {
     type: 'path',
     default: null,
     text: 'The folder of the files; unset: files in the data folder. An S3-compatible store takes its place.',
-    accepts: 'the path of a folder',
+    accepts: 'the path of a folder, without ~',
     example: '/mnt/hermod-files',
-    pattern: /./,
+    pattern: wholePath,
   }),
   filesShared: toggle({
     name: 'HERMOD_FILES_SHARED',
@@ -648,9 +650,9 @@ export const options = {
     type: 'path',
     default: null,
     text: 'The folder of backups, on another disk than the data folder; the service makes one of the embedded database and its files at each interval. Unset: there are no backups by schedule.',
-    accepts: 'the path of a folder',
+    accepts: 'the path of a folder, without ~',
     example: '/mnt/hermod-backups',
-    pattern: /./,
+    pattern: wholePath,
   }),
   backupHours: integerOption({
     name: 'HERMOD_BACKUP_HOURS',

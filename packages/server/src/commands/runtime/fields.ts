@@ -154,11 +154,21 @@ async function readFields<F extends Fields>(
     const value = part instanceof Option ? options[part.attributeName()] : args.shift()
     return value === undefined ? [] : [{ key, field, value }]
   })
+  for (const { field, value } of given) requireWholePath(field, value)
   if (given.filter(({ field, value }) => field.isFile && value === '-').length > 1)
     throw new CommandFailure('standard input holds one of them; give the others as files')
   const values: Record<string, unknown> = {}
   for (const { key, field, value } of given) values[key] = await field.read(value, context)
   return values as ValuesOf<F>
+}
+
+/** Shells leave `~` as it is in `--to=~/backups` and in quotes. @throws CommandFailure */
+function requireWholePath({ name, part }: Field<unknown>, value: unknown): void {
+  const isPath = part instanceof Option && /<(folder|file)>/.test(part.flags)
+  if (isPath && typeof value === 'string' && value.startsWith('~/'))
+    throw new CommandFailure(
+      `${name} has a ~ that the shell has not replaced: ${value}; give the whole path`,
+    )
 }
 
 /** A command that calls one operator operation and prints its answer. */

@@ -27,6 +27,7 @@ it.each([
     '--secret-file, --certificate-file, --channel: exactly one must be given',
   ],
   ['templates[0].app_secret is unknown', '--templates-file[0].app_secret is unknown'],
+  ['channel does not exist', 'channel does not exist'],
   ['hermod_app_secret and constructor stay', 'hermod_app_secret and constructor stay'],
 ])('names of fields become options: %s', (message, words) => {
   expect(withOptionNames(message, names)).toBe(words)

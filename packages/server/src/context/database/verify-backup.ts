@@ -111,7 +111,9 @@ export async function backupPath(
   const target = folder ?? config.backup.folder
   if (target === null)
     throw new BackupError(
-      'there is no folder of backups; name it with --to, or set HERMOD_BACKUP_DIR',
+      backup === null
+        ? 'there is no folder of backups; name it with --to, or set HERMOD_BACKUP_DIR'
+        : `there is no backup ${backup} in this folder, and HERMOD_BACKUP_DIR is not set; give the path of the backup`,
     )
   return join(target, backup ?? (await newestIn(target)))
 }

@@ -232,7 +232,7 @@ export class BackupService {
     const folder = given ?? this.options.folder
     if (folder === null)
       throw new BackupError(
-        'there is no folder of backups; set HERMOD_BACKUP_DIR, or name a folder',
+        'there is no folder of backups; set HERMOD_BACKUP_DIR, or name a folder with --to (field folder)',
       )
     return resolve(folder)
   }
