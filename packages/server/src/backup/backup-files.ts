@@ -1,6 +1,6 @@
 /** Reads a backup in its folder and checks every byte of it, in place. */
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
+import { createReadStream, existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { assertKey } from '../blobs/blob-keys.js'
@@ -43,10 +43,17 @@ export async function openBackup(path: string): Promise<OpenedBackup> {
         : `the backup ${folder} cannot be read: ${error.message}`,
     )
   })
-  if (names.includes(markFile))
+  if (names.includes(markFile)) {
+    const newest = names
+      .filter((name) => existsSync(join(folder, name, completeFile)))
+      .sort()
+      .at(-1)
+    const example =
+      newest === undefined ? 'which has none yet' : `such as the newest, ${join(folder, newest)}`
     throw new BackupError(
-      `${folder} is a folder of backups; name one of the backups in it, as hermod backup list shows them`,
+      `${folder} is a folder of backups; name one of the backups in it, ${example}`,
     )
+  }
   if (!names.includes(completeFile))
     throw new BackupError(
       `${folder} is no complete backup, since ${completeFile} is missing; take another one of hermod backup list`,

@@ -66,9 +66,12 @@ function verifiedText({
   const ofRows =
     digest === 'equal'
       ? `its ${rows} rows are those that were backed up`
-      : 'its rows were not compared, since it has none or an earlier version made it'
+      : 'its rows were not compared, since an earlier version made it'
+  // A backup of the files alone has no facts.
+  const ofDatabase =
+    facts === 0 ? '' : `, ${ofRows}, and hermod check finds no fault in ${facts} facts`
   return [
-    `The backup ${backup} of ${created_at} is verified: ${bytes} bytes and ${files} files are as they were written, ${ofRows}, and hermod check finds no fault in ${facts} facts.`,
+    `The backup ${backup} of ${created_at} is verified: ${bytes} bytes and ${files} files are as they were written${ofDatabase}.`,
     ...(is_noted
       ? []
       : ['Its folder is read only, so hermod backup list does not show it as verified.']),
