@@ -19,9 +19,13 @@ export interface ErasureLine {
 
 /** Appends a line to the list of a folder; it is on the disk when this resolves. */
 export async function appendErasure(folder: string, line: ErasureLine): Promise<void> {
-  const file = await open(join(folder, erasureLogName), 'a', 0o600)
+  const file = await open(join(folder, erasureLogName), 'a+', 0o600)
   try {
-    await file.write(`${JSON.stringify(line)}\n`)
+    const { size } = await file.stat()
+    const { buffer } = await file.read(Buffer.alloc(1), 0, 1, Math.max(0, size - 1))
+    // Ends a line that a crash has cut.
+    const start = size > 0 && buffer.toString() !== '\n' ? '\n' : ''
+    await file.write(`${start}${JSON.stringify(line)}\n`)
     await file.sync()
   } finally {
     await file.close()

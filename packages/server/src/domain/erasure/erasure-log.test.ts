@@ -1,0 +1,24 @@
+import { appendFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { appendErasure, type ErasureLine, erasureLogName, readErasures } from './erasure-log.js'
+
+it('an erasure after a line that a crash has cut is read', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'hermod-erasures-'))
+  const line = {
+    app_id: 'a',
+    user_id: 1,
+    at: 5,
+    messages: 'delete',
+    reason: 'wanted',
+  } as ErasureLine
+  try {
+    await appendErasure(folder, line)
+    appendFileSync(join(folder, erasureLogName), '{"app_id":"a","us')
+    await appendErasure(folder, { ...line, at: 6 })
+    expect((await readErasures(folder)).map(({ at }) => at)).toEqual([5, 6])
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
