@@ -1,19 +1,34 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { AppError } from '@hermod/protocol'
 import { describe, expect, it, vi } from 'vitest'
+import type { Manifest } from '../../backup/manifest.js'
+import { BackupTarget } from '../../backup/target.js'
 import { dayMs, hourMs } from '../../lib/clock.js'
 import { BackupService } from './backup-service.js'
 
+const manifest: Manifest = {
+  ...{ format: 1, created_at: '2027-11-29T16:00:00.000Z', version: '0.1.0', engine: 'sqlite' },
+  ...{ schema: { number: 1, name: '001-initial' }, epoch: 'e', secret_key_fingerprint: 'k' },
+  ...{ parts: [], positions: {}, newest_message: null, key_inside: false },
+  files: { store: 'folder', count: 0, bytes: 0, missing: 0 },
+}
 const now = Date.UTC(2026, 10, 29, 16)
 const everyMs = 6 * hourMs
 
-function aService({ folder = '/nonexistent/backups' as string | null, isEmbedded = true } = {}) {
+function aService({
+  folder = '/nonexistent/backups' as string | null,
+  isEmbedded = true,
+  known = [] as string[],
+} = {}) {
   const clock = { time: now, now: () => clock.time }
   const start = vi.fn(async () => 1)
   const failed = vi.fn()
   const service = new BackupService({
     ...{ folder, everyMs, retention: { daily: 7, weekly: 4 }, isEmbedded },
     ...{ filesKind: 'folder', keySource: 'file', longJobs: { start }, clock },
-    known: { list: async () => [], add: async () => {} },
+    known: { list: async () => known, add: async () => {} },
     owner: async () => ({ installation: 'x', dataFolders: ['/nonexistent/data'] }),
     source: async () => {
       throw new Error('the database is gone')
@@ -33,6 +48,23 @@ describe('the schedule of backups', () => {
     for (const other of [aService({ folder: null }), aService({ isEmbedded: false })]) {
       await other.service.runSchedule()
       expect(other.start).not.toHaveBeenCalled()
+    }
+  })
+
+  it('is not stopped by a backup of the future', async () => {
+    const root = mkdtempSync(join(tmpdir(), 'hermod-schedule-'))
+    try {
+      const folder = join(root, 'backups')
+      const owner = { installation: 'x', dataFolders: [] }
+      await using locked = await (await BackupTarget.openOrMake(folder, owner, true)).lock()
+      await (await locked.begin(now + 365 * dayMs)).complete(manifest)
+      const { service, clock, start } = aService({ folder, known: [folder] })
+      await service.runSchedule()
+      expect(start).toHaveBeenCalledTimes(1)
+      clock.time += dayMs
+      expect(await service.faults()).toMatchObject([{ check: 'backup_late' }])
+    } finally {
+      rmSync(root, { recursive: true })
     }
   })
 

@@ -210,7 +210,11 @@ export class BackupService {
       // Before the first backup there may be no folder.
       if (!(await known.list()).includes(folder)) return
       const backups = await (await BackupTarget.open(folder, await owner())).list()
-      const ofDatabase = backups.filter(({ manifest }) => manifest?.engine === 'sqlite')
+      // After the clock was wrong, a backup of the future must not stop the schedule.
+      const now = this.options.clock.now()
+      const ofDatabase = backups.filter(
+        ({ manifest, createdAt }) => manifest?.engine === 'sqlite' && createdAt <= now,
+      )
       this.#newestAt = ofDatabase[0]?.createdAt ?? null
       this.#verifiedAt = Math.max(0, ...ofDatabase.map(({ verifiedAt }) => verifiedAt ?? 0)) || null
       this.#unread = null

@@ -37,6 +37,12 @@ describe('the schedule of verifications', () => {
     expect(start).toHaveBeenCalledWith(expect.anything(), { backup: '/backups/b' })
   })
 
+  it('verifies although a verification has a time of the future', async () => {
+    backups = [found('a', now + 1_000 * dayMs)]
+    await service.runSchedule()
+    expect(start).toHaveBeenCalledTimes(1)
+  })
+
   it('tries again a day after a failure', async () => {
     backups = [found('a', null)]
     await service.runSchedule()

@@ -71,7 +71,9 @@ export class VerificationService {
     const now = clock.now()
     if (folder === null || now < this.#startedAt + retryMs) return
     const backups = await this.#ofDatabase()
-    const verifiedAt = Math.max(0, ...backups.map((each) => each.verifiedAt ?? 0))
+    const times = backups.map((each) => each.verifiedAt ?? 0)
+    // A time of the future was noted while the clock was wrong.
+    const verifiedAt = Math.max(0, ...times.filter((time) => time <= now))
     const [newest] = backups
     if (!newest || now < verifiedAt + intervalMs) return
     try {
