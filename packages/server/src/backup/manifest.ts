@@ -1,4 +1,16 @@
 /** The description of one backup, which its file manifest.json has. */
+import {
+  type Check,
+  isCount,
+  isListOf,
+  isMapOf,
+  isObjectOf,
+  isOneOf,
+  isSha256,
+  isText,
+  isTime,
+  parseFile,
+} from '../lib/json-file.js'
 import { BackupError } from './backup-error.js'
 
 /** A file of a backup. */
@@ -52,35 +64,6 @@ export function manifestText(manifest: Manifest): string {
   return `${JSON.stringify(manifest, null, 2)}\n`
 }
 
-type Check = (value: unknown) => boolean
-
-const isText: Check = (value) => typeof value === 'string' && value !== ''
-const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0
-const isHash: Check = (value) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value)
-const isTime: Check = (value) =>
-  typeof value === 'string' && /^\d{4}-.*Z$/.test(value) && !Number.isNaN(Date.parse(value))
-const isOneOf =
-  (...values: readonly unknown[]): Check =>
-  (value) =>
-    values.includes(value)
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-const isMapOf =
-  (check: Check): Check =>
-  (value) =>
-    isRecord(value) && Object.values(value).every(check)
-const isListOf =
-  (check: Check): Check =>
-  (value) =>
-    Array.isArray(value) && value.every(check)
-/** The object has these members, and no others. */
-const isObjectOf =
-  (members: Readonly<Record<string, Check>>): Check =>
-  (value) =>
-    isRecord(value) &&
-    Object.keys(value).every((name) => Object.hasOwn(members, name)) &&
-    Object.entries(members).every(([name, check]) => check(value[name]))
-
 const partName = /^[a-z0-9][a-z0-9._-]*$/
 
 const fields: Readonly<Record<keyof Manifest, Check>> = {
@@ -95,11 +78,11 @@ const fields: Readonly<Record<keyof Manifest, Check>> = {
     isObjectOf({
       name: (value) => isText(value) && partName.test(value as string),
       size: isCount,
-      sha256: isHash,
+      sha256: isSha256,
     }),
   ),
   digest: (value) =>
-    value === undefined || isMapOf(isObjectOf({ count: isCount, sum: isHash }))(value),
+    value === undefined || isMapOf(isObjectOf({ count: isCount, sum: isSha256 }))(value),
   positions: isMapOf(isCount),
   newest_message: (value) => value === null || isObjectOf({ at: isTime, msg_id: isCount })(value),
   files: isObjectOf({
@@ -113,20 +96,13 @@ const fields: Readonly<Record<keyof Manifest, Check>> = {
 
 /** Reads the text of a manifest.json. @throws BackupError that names the field that is wrong */
 export function parseManifest(text: string): Manifest {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    throw new BackupError('manifest.json is not JSON')
-  }
-  if (!isRecord(value)) throw new BackupError('manifest.json is no object')
-  if (Number(value.format) > 1)
-    throw new BackupError(
-      `the backup has the format ${value.format}, and this build knows the format 1; use the newer build`,
-    )
-  const unknown = Object.keys(value).find((name) => !Object.hasOwn(fields, name))
-  if (unknown !== undefined) throw new BackupError(`manifest.json has an unknown field ${unknown}`)
-  for (const [name, check] of Object.entries(fields))
-    if (!check(value[name])) throw new BackupError(`manifest.json has a bad field ${name}`)
-  return value as unknown as Manifest
+  return parseFile<Manifest>(text, {
+    format: 1,
+    fields,
+    newer: ({ format }) =>
+      new BackupError(
+        `the backup has the format ${format}, and this build knows the format 1; use the newer build`,
+      ),
+    bad: (problem) => new BackupError(`manifest.json ${problem}`),
+  })
 }

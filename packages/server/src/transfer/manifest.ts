@@ -3,6 +3,18 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open, readFile, rename, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import {
+  type Check,
+  isCount,
+  isListOf,
+  isMapOf,
+  isObjectOf,
+  isOneOf,
+  isSha256,
+  isText,
+  isTime,
+  parseFile,
+} from '../lib/json-file.js'
 import { syncFolder } from '../lib/system/sync-folder.js'
 import type { Digest, WorkOptions } from './digest.js'
 import { TransferError } from './transfer-error.js'
@@ -68,6 +80,41 @@ export interface ExportManifest {
   readonly dropped: Readonly<Record<string, number>>
 }
 
+const partName = /^(?:files|lines\/[a-z][a-z0-9_]*)\.ndjson$/
+
+const isPart = isObjectOf({
+  name: (value) => isText(value) && partName.test(value as string),
+  size: isCount,
+  sha256: isSha256,
+})
+
+/** Every part is verified before it is read, so the list of files is one of them. */
+const areParts: Check = (value) =>
+  isListOf(isPart)(value) &&
+  (value as readonly ExportPart[]).some(({ name }) => name === exportFiles.fileList)
+
+const fields: Readonly<Record<keyof ExportManifest, Check>> = {
+  format: isOneOf(format),
+  kind: isOneOf('move'),
+  created_at: isTime,
+  version: isText,
+  schema: isObjectOf({ number: isCount, name: isText }),
+  engine: isOneOf('sqlite', 'postgres'),
+  epoch: isText,
+  is_copy: isOneOf(true, false),
+  secret_key_fingerprint: isText,
+  ids_reserved_until: isCount,
+  parts: areParts,
+  digest: isMapOf(isObjectOf({ count: isCount, sum: isSha256 })),
+  files: isObjectOf({
+    store: isOneOf('folder', 's3'),
+    count: isCount,
+    bytes: isCount,
+    missing: isCount,
+  }),
+  dropped: isMapOf(isCount),
+}
+
 /** An export that is complete. */
 export interface CompleteExport {
   readonly folder: string
@@ -90,7 +137,8 @@ export async function completeExport(folder: string, manifest: ExportManifest): 
 
 /**
  * Reads the manifest of an export.
- * @throws TransferError for a folder that is no complete export, or one of a newer version
+ * @throws TransferError for a folder that is no complete export, one of a newer version, or one with
+ * a bad manifest
  */
 export async function readExport(folder: string): Promise<CompleteExport> {
   const mark = await readOptional(join(folder, exportFiles.complete))
@@ -101,12 +149,19 @@ export async function readExport(folder: string): Promise<CompleteExport> {
     )
   const id = sha256Of(text)
   if (mark.trim() !== id) throw changed(folder, exportFiles.manifest)
-  const manifest = JSON.parse(text) as Omit<ExportManifest, 'format'> & { readonly format: number }
-  if (manifest.format > format)
-    throw new TransferError(
-      `the export in ${folder} was made by Hermod ${manifest.version} in a newer format; import it with that version or a later one`,
-    )
-  return { folder, manifest: { ...manifest, format }, id }
+  const manifest = parseFile<ExportManifest>(text, {
+    format,
+    fields,
+    newer: ({ version }) =>
+      new TransferError(
+        `the export in ${folder} was made by Hermod ${version} in a newer format; import it with that version or a later one`,
+      ),
+    bad: (problem) =>
+      new TransferError(
+        `${exportFiles.manifest} of the export in ${folder} ${problem}; run hermod export again`,
+      ),
+  })
+  return { folder, manifest, id }
 }
 
 /** Compares every part with the manifest. @throws TransferError for one that is missing or changed */

@@ -1,0 +1,60 @@
+/** A strict reader of the JSON files that describe a backup or an export. */
+import { isJsonObject, type JsonObject } from './json.js'
+
+/** Tests a value of JSON. */
+export type Check = (value: unknown) => boolean
+
+export const isText: Check = (value) => typeof value === 'string' && value !== ''
+export const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0
+export const isSha256: Check = (value) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value)
+/** RFC 3339, UTC. */
+export const isTime: Check = (value) =>
+  typeof value === 'string' && /^\d{4}-.*Z$/.test(value) && !Number.isNaN(Date.parse(value))
+export const isOneOf =
+  (...values: readonly unknown[]): Check =>
+  (value) =>
+    values.includes(value)
+export const isMapOf =
+  (check: Check): Check =>
+  (value) =>
+    isJsonObject(value) && Object.values(value).every(check)
+export const isListOf =
+  (check: Check): Check =>
+  (value) =>
+    Array.isArray(value) && value.every(check)
+/** The object has these members, and no others. */
+export const isObjectOf =
+  (members: Readonly<Record<string, Check>>): Check =>
+  (value) =>
+    isJsonObject(value) &&
+    Object.keys(value).every((name) => Object.hasOwn(members, name)) &&
+    Object.entries(members).every(([name, check]) => check(value[name]))
+
+/** A format of a file. */
+export interface JsonFile<T> {
+  /** The newest format that this build reads. */
+  readonly format: number
+  /** Each field with its test. */
+  readonly fields: Readonly<Record<keyof T, Check>>
+  /** Returns the error for a file of a newer format. */
+  newer(file: JsonObject): Error
+  /** @param problem the end of a sentence about the file */
+  bad(problem: string): Error
+}
+
+/** Reads the text of a file. @throws the errors of the file, of which `bad` names the field that is wrong */
+export function parseFile<T>(text: string, { format, fields, newer, bad }: JsonFile<T>): T {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw bad('is not JSON')
+  }
+  if (!isJsonObject(value)) throw bad('is no object')
+  if (Number(value.format) > format) throw newer(value)
+  const unknown = Object.keys(value).find((name) => !Object.hasOwn(fields, name))
+  if (unknown !== undefined) throw bad(`has an unknown field ${unknown}`)
+  for (const [name, check] of Object.entries<Check>(fields))
+    if (!check(value[name])) throw bad(`has a bad field ${name}`)
+  return value as T
+}
