@@ -37,7 +37,7 @@ export function addExportCommand(program: Command, context: CommandContext): voi
     to: option('--to <folder>', 'a new folder; default: hermod-export and the time'),
     drop: flag(
       '--drop-undelivered',
-      'leaves out the events, pushes and jobs that are not done, and prints how many there are',
+      'leaves out the events, pushes and jobs that are not done, and prints how many there are; jobs that change the exported data are never left out',
     ),
   }
   commandOf(command, context, fields, async ({ move, to, drop = false }, options) => {

@@ -18,7 +18,7 @@ import {
 } from './manifest.js'
 import { readLineBatches } from './part-lines.js'
 import { TransferError } from './transfer-error.js'
-import { findUndelivered, type Undelivered } from './undelivered.js'
+import { findUndelivered, findUnfinishedChanges, type Undelivered } from './undelivered.js'
 
 /** The installation that is exported. */
 export interface ExportSource
@@ -31,6 +31,8 @@ export interface ExportSource
   readonly openFiles: () => Promise<StoredFiles>
   /** Returns the key of a file in its store. */
   readonly fileKey: (file: FileKeyParts) => string
+  /** The kinds of jobs that change no row of the export. */
+  readonly droppableJobs: readonly string[]
 }
 
 /** The columns that the key of a file in the store is made of. */
@@ -105,6 +107,8 @@ export async function exportInstallation(
 ): Promise<ExportReport> {
   const { version, schema, engine, secret_key_fingerprint } = source
   const { dropped, parts, ...data } = await source.snapshot(async (db) => {
+    const changes = await findUnfinishedChanges(db, source.droppableJobs)
+    if (changes.length > 0) throw unfinishedError(changes)
     const dropped = await findUndelivered(db)
     if (dropped.length > 0 && !dropsUndelivered) throw undeliveredError(dropped)
     await prepareFolder(folder)
@@ -135,6 +139,12 @@ export async function exportInstallation(
   })
   const rows = Object.values(data.digest).reduce((sum, { count }) => sum + count, 0)
   return { folder, rows, files, dropped }
+}
+
+function unfinishedError(kinds: readonly string[]): TransferError {
+  return new TransferError(
+    `jobs that change the exported data are not done (${kinds.join(', ')}); an export has no jobs, so what they remove would stay in it; run the service with hermod maintenance on until they are done, or for a backup restore it and run hermod restore finish first`,
+  )
 }
 
 function undeliveredError(dropped: readonly Undelivered[]): TransferError {

@@ -7,6 +7,25 @@ export interface Undelivered {
   readonly count: number
 }
 
+/** A long job counts by its own kind, not by that of the job behind it. */
+const unfinishedJobs = sql<{ kind: string }>`
+  select kind from jobs where outcome = '' and kind <> 'long_job'
+  union all
+  select kind from long_jobs where state in ('waiting', 'running')`
+
+/**
+ * Lists the kinds of unfinished jobs that no export may leave out: they change its rows, such as
+ * those that remove the texts and reactions of deleted users.
+ */
+export async function findUnfinishedChanges(
+  db: Queryable,
+  droppableJobs: readonly string[],
+): Promise<readonly string[]> {
+  const { rows } = await sql<{ kind: string }>`
+    select distinct kind from (${unfinishedJobs}) j order by kind`.execute(db)
+  return rows.map(({ kind }) => kind).filter((kind) => !droppableJobs.includes(kind))
+}
+
 /**
  * Lists what an export would drop: the outbox and jobs are not exported, so every follower of the
  * outbox must be at its end. A consumer that is behind reads the current state after an import.
@@ -31,7 +50,7 @@ export async function findUndelivered(db: Queryable): Promise<readonly Undeliver
     select 'events for the reader ' || c.name || ' of ' || c.app_id, h.position - c.position
     from event_consumers c join outbox_heads h on h.app_id = c.app_id where h.position > c.position
     union all
-    select 'jobs of the kind ' || kind, count(*) from jobs where outcome = '' group by kind
+    select 'jobs of the kind ' || kind, count(*) from (${unfinishedJobs}) j group by kind
     order by 1`.execute(db)
   return rows.map(({ what, count }) => ({ what, count: Number(count) }))
 }

@@ -143,6 +143,52 @@ describe.each(testBackends())('a move to $name', (backend) => {
   })
 })
 
+describe.each(testBackends())('an export from $name', (backend) => {
+  it('is refused while the data of a deleted user is not removed, and leaves out only jobs that change no data', async () => {
+    await using source = await Installation.create(backend)
+    source.makeFolder()
+    await using database = new Database(openDialect(source))
+    await migrate(database)
+    const job = { app_id: 'app', payload: '{}', run_at: 0, created_at: 0, updated_at: 0 }
+    const longJob = { params: '{}', state: 'running', created_at: 0 }
+    await database.transaction(async (tx) => {
+      const jobs = ['push.send', 'text_erasure', 'reaction_removal', 'long_job', 'long_job']
+      for (const [at, kind] of jobs.entries())
+        await tx
+          .insertInto('jobs')
+          .values({ ...job, job_id: at, kind })
+          .execute()
+      for (const [at, kind] of ['user_erase', 'backup_create'].entries())
+        await tx
+          .insertInto('long_jobs')
+          .values({ ...longJob, job_id: at, slot: at, kind })
+          .execute()
+    })
+    const args = ['export', '--move', '--to', source.exportFolder, '--drop-undelivered', '--json']
+    const refused = await source.hermod(...args)
+    expect([refused.code, refused.err]).toEqual([
+      1,
+      expect.stringContaining('not done (reaction_removal, text_erasure, user_erase)'),
+    ])
+    expect(existsSync(source.exportFolder)).toBe(false)
+    await database.transaction(async (tx) => {
+      const removals = ['text_erasure', 'reaction_removal']
+      await tx.updateTable('jobs').set({ outcome: 'done' }).where('kind', 'in', removals).execute()
+      await tx
+        .updateTable('long_jobs')
+        .set({ state: 'done' })
+        .where('kind', '=', 'user_erase')
+        .execute()
+    })
+    expect(await succeed(source.hermod(...args))).toMatchObject({
+      dropped: [
+        { what: 'jobs of the kind backup_create', count: 1 },
+        { what: 'jobs of the kind push.send', count: 1 },
+      ],
+    })
+  })
+})
+
 describe('an export of a backup', () => {
   it('becomes data that is restored: users are served after hermod restore finish', async () => {
     const env = { HERMOD_SECRET_KEY: secretKey }

@@ -8,7 +8,12 @@ import { options as settings } from '../../config/options.js'
 import { IdentityStore } from '../../db/identity/identity-store.js'
 import type { Queryable } from '../../db/database.js'
 import { findSchemaDifference, migrate, migrationNames } from '../../db/migrations/migrate.js'
+import { backupCreation, backupPruning } from '../../domain/backup/backup-service.js'
+import { backupVerification } from '../../domain/backup/verification-service.js'
+import { dataExport } from '../../domain/erasure/export/data-export-service.js'
 import { originalKey } from '../../domain/files/file-model.js'
+import { blobRemoval } from '../../domain/files/removal/file-removal.js'
+import { sendAudienceBatch, sendBatch } from '../../domain/push/tasks/push-jobs.js'
 import { lockNewFolder } from '../../lib/concurrency/folder-lock.js'
 import { sealedKeyId } from '../../lib/secrets/secret-box.js'
 import { listLiveNodes } from '../../nodes/live-nodes.js'
@@ -47,6 +52,12 @@ export interface ImportCheck extends ExportCheck {
   readonly files: CompleteExport['manifest']['files']
 }
 
+/** Jobs that change no row of an export, and may be left out of it. */
+const droppableJobs: readonly string[] = [
+  ...[sendBatch, sendAudienceBatch, blobRemoval],
+  ...[backupCreation, backupPruning, backupVerification, dataExport],
+].map(({ name }) => name)
+
 const keyRemedy = `put secret.key of that installation into the data folder, or set ${settings.secretKey.name} to its key`
 
 /** Computes the digest of the data; a service may run. */
@@ -74,7 +85,7 @@ export async function exportData(
       const key = await readDataAtRest(options, (db) => requireKey(db, keyIds))
       const names = migrationNames()
       const source = {
-        ...{ version, secret_key_fingerprint: key, fileKey: originalKey },
+        ...{ version, secret_key_fingerprint: key, fileKey: originalKey, droppableJobs },
         engine: options.config.storage.kind,
         schema: { number: names.length, name: names.at(-1) ?? '' },
         isCopy: (db: Queryable) => isCopy(options, db),
