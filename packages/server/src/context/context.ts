@@ -252,6 +252,8 @@ function buildContext(
   const idClock = new IdClock(clock, log)
   const reservations = new IdReservations(database)
   const ids = new IdGenerator(reservations.reserve, () => idClock.now())
+  // The end of a restore, on any node, ends the reservations from before it.
+  state.subscribe(() => ids.giveUp())
   const seen = database.dialect.guard ? new SeenPositions() : null
   if (seen)
     database.guardConnections(

@@ -1,7 +1,9 @@
 /** The states in which the service refuses calls: maintenance, and restored data. */
 import { errorCatalogue } from '@hermod/protocol'
-import { GatewayClient, isFullRun, testBackends, waitFor } from '@hermod/testkit'
+import { type Api, GatewayClient, isFullRun, testBackends, waitFor } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
+import { timestampOf } from '../../dist/lib/ids/ids.js'
+import { openSql } from '../support/database/sql.js'
 import { callHermod } from '../support/hermod-command.js'
 import { InProcessServer, ownServer } from '../support/in-process-server.js'
 import { contents, send, sendText, statuses } from '../support/messaging/messaging.js'
@@ -168,6 +170,31 @@ describe.each(testBackends())('maintenance on $name', (backend) => {
         })
         if (isFullRun) expect(performance.now() - startedAt).toBeLessThan(2_000)
       }
+    })
+
+    it('restored: after finish on one node, no node uses an ID that it reserved before', async () => {
+      const [first, second] = nodes
+      if (!first || !second) throw new Error('no nodes')
+      const [alice, bob] = [await first.api.newSession(), await first.api.newSession()]
+      const atSecond = second.api.as(alice.token)
+      await sendText(atSecond, bob.id, 'before')
+      const operator = first.api.as(first.operatorToken)
+      await using sql = await openSql(first)
+      await sql.run(`update database_identity set state = 'restored', state_since = 1`)
+      const unreadAnswers = (api: Api, code: number) =>
+        waitFor(async () => (await api.call('GET', '/message/unread')).code === code, {
+          what: `code ${code} for users`,
+          timeoutMs: 30_000,
+        })
+      await unreadAnswers(alice.api, unavailable)
+      await unreadAnswers(atSecond, unavailable)
+      const finishedAt = Date.now()
+      await operator.succeed('POST', '/operator/v1/restore/finish', { body: {} })
+      await unreadAnswers(atSecond, 200)
+      // Before any other message, since the ID of each one is above those of earlier ones.
+      const ids = [await sendText(atSecond, bob.id, 'after')]
+      ids.push(await sendText(alice.api, bob.id, 'after'))
+      for (const id of ids) expect(timestampOf(id)).toBeGreaterThan(finishedAt + 60_000)
     })
   })
 })

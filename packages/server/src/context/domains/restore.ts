@@ -7,7 +7,7 @@ import type { Domain } from '../domain.js'
 import type { Infrastructure } from '../infrastructure.js'
 
 export function createRestore(
-  { database, stores, ids, clock }: Infrastructure,
+  { database, stores, clock }: Infrastructure,
   {
     state,
     erasures,
@@ -29,7 +29,6 @@ export function createRestore(
     outbox: stores.outbox,
     state,
     repeatErasures: () => repeats.run(),
-    ids,
     clock,
   })
   return { services: { restores } } satisfies Domain

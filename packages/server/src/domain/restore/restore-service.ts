@@ -3,7 +3,7 @@ import type { Database, Queryable, Tx } from '../../db/database.js'
 import { raiseIdSlots } from '../../db/id-reservations.js'
 import { type Clock, minuteMs } from '../../lib/clock.js'
 import { groupBy } from '../../lib/group-by.js'
-import { type IdGenerator, timestampOf } from '../../lib/ids/ids.js'
+import { timestampOf } from '../../lib/ids/ids.js'
 import { type DeviceChange, finishedOf } from '../push/tasks/task-statements.js'
 import type { TaskKey } from '../push/tasks/task-model.js'
 import type { ServiceStateService } from '../service-state/service-state-service.js'
@@ -37,7 +37,6 @@ interface RestoreServiceOptions {
   readonly state: Pick<ServiceStateService, 'finishRestored' | 'get'>
   /** Erases the users again who were erased after the backup. @returns their number */
   readonly repeatErasures: () => Promise<number>
-  readonly ids: Pick<IdGenerator, 'reserveAnew'>
   readonly clock: Clock
 }
 
@@ -95,17 +94,17 @@ export class RestoreService {
    * @throws AppError not_restored
    */
   async finish({ endsLogins }: { readonly endsLogins: boolean }): Promise<FinishedRestore> {
-    const { database, state, repeatErasures, ids, clock } = this.options
+    const { database, state, repeatErasures, clock } = this.options
     if ((await state.get()).state !== 'restored') throw new AppError('not_restored')
     const ended = await database.transaction((tx) => this.#endPushes(tx))
     const endedUserTokens = endsLogins ? await this.#endLogins() : 0
     const repeatedErasures = await repeatErasures()
     const status = await this.status()
-    // A service on the lost data may have run until now.
-    await database.transaction((tx) => raiseIdSlots(tx, clock.now()))
-    await ids.reserveAnew()
-    if (!(await database.transaction((tx) => state.finishRestored(tx))))
-      throw new AppError('not_restored')
+    await database.transaction(async (tx) => {
+      // A service on the lost data may have run until now.
+      await raiseIdSlots(tx, clock.now())
+      if (!(await state.finishRestored(tx))) throw new AppError('not_restored')
+    })
     return { ...status, ...ended, endedUserTokens, repeatedErasures }
   }
 

@@ -203,7 +203,7 @@ export class IdGenerator {
   }
 
   /** Gives the reservation up, if there is one, and makes one above all IDs that were issued, by way of `reserve`. */
-  async reserveAnew(reserve: Reserve = this.reserve): Promise<void> {
+  async reserveAnew(reserve: Reserve): Promise<void> {
     this.giveUp()
     if (this.#reservation) await this.#reserve(reserve, this.#startAfter(0) + 1)
   }
