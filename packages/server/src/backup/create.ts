@@ -1,5 +1,4 @@
 /** Makes one backup: the copy of the database, the files that it names, and the manifest. */
-import { existsSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import type { BlobPage, BlobStore } from '../blobs/blob-store.js'
 import type { PausedCheckpoints } from '../db/dialect/sqlite-checkpointer.js'
@@ -104,23 +103,20 @@ export async function createBackup(
     for (const name of facts === null ? [filesName] : [databaseName, filesName])
       parts.push({ name, ...(await thread.run('hash', incoming.path(name))) })
     ending.throwIfAborted()
+    await locked.requireHeld()
     const manifest = manifestOf(source, { createdAt, facts, digest, files, parts })
     await incoming.complete(manifest)
     return { name: incoming.name, manifest }
   } catch (error) {
     await thread[Symbol.asyncDispose]()
+    // The failure of a step may be that the target is gone, or has another writer.
+    await locked.requireHeld().catch(() => {})
     if (ending.aborted) throw ending.reason
-    if (incoming && !existsSync(incoming.folder)) throw gone(target.folder, error)
     throw targetError(target.folder, error)
   } finally {
     // A complete one has another name.
     await incoming?.discard()
   }
-}
-
-function gone(folder: string, cause: unknown): BackupError {
-  const text = `the backup folder ${folder} is gone, as when its disk is unmounted`
-  return new BackupError(text, { cause })
 }
 
 interface Run {

@@ -27,25 +27,26 @@ export async function pruneBackups(
   { now, signal }: { readonly now: number; readonly signal: AbortSignal },
 ): Promise<PruneResult> {
   await using locked = await target.lock()
+  const ending = AbortSignal.any([signal, locked.lost])
   const scratch = join(target.folder, scratchName)
   try {
     const expired = new Set(expiredBackups((await target.list()).map(asRetained), retention, now))
     for (const each of expired) {
-      signal.throwIfAborted()
+      ending.throwIfAborted()
       await locked.remove(each)
     }
     await mkdir(scratch, { mode: 0o700 })
     await using thread = new BackupThread()
-    const ending = AbortSignal.any([signal, locked.lost])
     ending.addEventListener('abort', () => void thread[Symbol.asyncDispose]())
     const backups = (await target.list()).map(({ folder }) => folder)
     ending.throwIfAborted()
+    await locked.requireHeld()
     const removedFiles = await thread.run('removeUnnamed', {
       ...{ target: target.folder, backups, scratch },
     })
     return { removed: [...expired].map(({ name }) => name), removedFiles }
   } catch (error) {
-    throw signal.aborted ? signal.reason : targetError(target.folder, error)
+    throw ending.aborted ? ending.reason : targetError(target.folder, error)
   } finally {
     await rm(scratch, { recursive: true, force: true }).catch(() => {})
   }

@@ -1,4 +1,5 @@
-import { open, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { type FileHandle, open, readFile, rename, rm } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { BackupError } from './backup-error.js'
@@ -7,24 +8,39 @@ import { BackupError } from './backup-error.js'
 interface Holder {
   readonly host: string
   readonly pid: number
+  /** Random; that of no other lease. */
+  readonly id: string
   /** Milliseconds since 1970. */
   readonly at: number
 }
 
-const fileName = 'hermod-backups.lease'
+/** The name of the file in the target. */
+export const leaseName = 'hermod-backups.lease'
 const renewMs = 10_000
 /** A lease that was not renewed for so long is over. */
 const leaseMs = 60_000
+/** Of a file whose writing was cut. */
+const noHolder: Holder = { host: '', pid: 0, id: '', at: 0 }
 
-/** The right to write into a target; one process has it. */
+/**
+ * The right to write into a target; one process has it. After a pause, or a change of the clock,
+ * another process may have taken it over: each use looks whose file it is, and the work ends.
+ */
 export class TargetLease implements AsyncDisposable {
+  readonly #folder: string
   readonly #path: string
+  /** Renewals write here, so that they never change the file of another process. */
+  readonly #file: FileHandle
+  readonly #id: string
   readonly #lost = new AbortController()
   readonly #timer: NodeJS.Timeout
-  #renewedAt = Date.now()
+  #renewedAt = performance.now()
 
-  private constructor(path: string) {
-    this.#path = path
+  private constructor(folder: string, file: FileHandle, id: string) {
+    this.#folder = folder
+    this.#path = join(folder, leaseName)
+    this.#file = file
+    this.#id = id
     this.#timer = setInterval(() => void this.#renew(), renewMs)
     this.#timer.unref()
   }
@@ -36,59 +52,83 @@ export class TargetLease implements AsyncDisposable {
 
   /** @throws BackupError when another process writes into the target */
   static async take(folder: string): Promise<TargetLease> {
-    const path = join(folder, fileName)
+    const path = join(folder, leaseName)
+    const id = randomUUID()
     for (let attempt = 1; ; attempt++) {
-      if (await makeFile(path)) return new TargetLease(path)
+      const file = await makeFile(path, id)
+      if (file) return new TargetLease(folder, file, id)
       const holder = await readHolder(path)
       if (holder === null) continue
       if (!isOver(holder) || attempt > 2)
         throw new BackupError(
           `another backup of ${folder} is in progress (process ${holder.pid} on ${holder.host}); try again when it has ended`,
         )
-      // Renamed before it is removed: of two processes that find an old lease, one renames it.
-      const old = `${path}.old-${process.pid}`
-      await rename(path, old).catch(() => {})
-      await rm(old, { force: true })
+      await removeOver(path, id)
     }
+  }
+
+  /** Looks whose lease it is, before a step that would harm another writer. @throws BackupError */
+  async requireHeld(): Promise<void> {
+    const holder = await readHolder(this.#path)
+    if (holder === null)
+      this.#end(
+        `the backup folder ${this.#folder} is gone, as when its disk is unmounted, or its ${leaseName} was removed`,
+      )
+    else if (holder.id !== this.#id)
+      this.#end(
+        `process ${holder.pid} on ${holder.host} has taken over the backup folder ${this.#folder}, as after a pause of a minute; try again when its backup has ended`,
+      )
+    this.#lost.signal.throwIfAborted()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer)
-    if (!this.#lost.signal.aborted) await rm(this.#path, { force: true }).catch(() => {})
+    await this.#file.close().catch(() => {})
+    const holder = await readHolder(this.#path).catch(() => null)
+    if (holder?.id === this.#id) await rm(this.#path, { force: true }).catch(() => {})
   }
 
   async #renew(): Promise<void> {
     try {
-      await writeFile(this.#path, holderText(), { flag: 'r+' })
-      this.#renewedAt = Date.now()
+      await this.requireHeld()
+      await this.#file.write(holderText(this.#id), 0)
+      this.#renewedAt = performance.now()
     } catch (error) {
-      if (Date.now() - this.#renewedAt < leaseMs / 2) return
-      this.#lost.abort(
-        new BackupError(`the backup folder is gone: ${(error as Error).message}`, { cause: error }),
-      )
+      if (performance.now() - this.#renewedAt > leaseMs / 2)
+        this.#end(
+          `the backup folder ${this.#folder} cannot be written: ${(error as Error).message}`,
+          error,
+        )
     }
+  }
+
+  #end(text: string, cause?: unknown): void {
+    clearInterval(this.#timer)
+    this.#lost.abort(new BackupError(text, { cause }))
   }
 }
 
 /** The same length at every time, so that a renewal never leaves a rest of the text before. */
-function holderText(): string {
-  const holder: Holder = { host: hostname(), pid: process.pid, at: Date.now() }
+function holderText(id: string): string {
+  const holder: Holder = { host: hostname(), pid: process.pid, id, at: Date.now() }
   return `${JSON.stringify(holder)}\n`
 }
 
-/** @returns false when there is one */
-async function makeFile(path: string): Promise<boolean> {
+/** @returns null when there is one */
+async function makeFile(path: string, id: string): Promise<FileHandle | null> {
+  let file: FileHandle
   try {
-    const handle = await open(path, 'wx')
-    try {
-      await handle.writeFile(holderText()).finally(() => handle.close())
-    } catch (error) {
-      await rm(path, { force: true })
-      throw error
-    }
-    return true
+    file = await open(path, 'wx', 0o600)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return null
+    throw error
+  }
+  try {
+    await file.write(holderText(id), 0)
+    return file
+  } catch (error) {
+    await file.close()
+    await rm(path, { force: true })
     throw error
   }
 }
@@ -96,13 +136,24 @@ async function makeFile(path: string): Promise<boolean> {
 /** @returns null when there is none any more */
 async function readHolder(path: string): Promise<Holder | null> {
   try {
-    const text = await readFile(path, 'utf8')
-    return text === '' ? { host: '', pid: 0, at: 0 } : (JSON.parse(text) as Holder)
+    return JSON.parse(await readFile(path, 'utf8')) as Holder
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
-    if (error instanceof SyntaxError) return { host: '', pid: 0, at: 0 }
+    if (error instanceof SyntaxError) return noHolder
     throw error
   }
+}
+
+/**
+ * Removes the file of a lease that is over. Of several processes that find it, one renames it; another
+ * one may rename the new lease of the first, and gives it back.
+ */
+async function removeOver(path: string, id: string): Promise<void> {
+  const old = `${path}.${id}`
+  await rename(path, old).catch(() => {})
+  const holder = await readHolder(old)
+  if (holder && !isOver(holder)) await rename(old, path)
+  else await rm(old, { force: true })
 }
 
 function isOver({ host, pid, at }: Holder): boolean {

@@ -5,7 +5,7 @@ import { basename, dirname, join, resolve, sep } from 'node:path'
 import { syncFolder } from '../lib/system/sync-folder.js'
 import { BackupError, targetError } from './backup-error.js'
 import { type Manifest, manifestText, parseManifest } from './manifest.js'
-import { TargetLease } from './target-lease.js'
+import { leaseName, TargetLease } from './target-lease.js'
 
 const markName = 'hermod-backups.json'
 const backupName = /^\d{8}T\d{6}Z-[0-9a-z]{6}$/
@@ -103,7 +103,8 @@ export class BackupTarget {
   async #removeRemains(): Promise<void> {
     for (const name of await namesIn(this.folder)) {
       const isIncomplete = backupName.test(name) && (await this.#find(name)) === null
-      if (isIncomplete || name.startsWith(incomingPrefix))
+      const isRemains = [incomingPrefix, `${leaseName}.`].some((start) => name.startsWith(start))
+      if (isIncomplete || isRemains)
         await rm(join(this.folder, name), { recursive: true, force: true })
     }
   }
@@ -133,6 +134,11 @@ export class LockedTarget implements AsyncDisposable {
     return this.lease.lost
   }
 
+  /** Looks whether this process still has the right to write. @throws BackupError */
+  async requireHeld(): Promise<void> {
+    await this.lease.requireHeld()
+  }
+
   /** Begins a backup. @param now milliseconds since 1970 */
   async begin(now: number): Promise<IncomingBackup> {
     const { folder } = this.target
@@ -145,6 +151,7 @@ export class LockedTarget implements AsyncDisposable {
 
   /** Removes a backup; it is incomplete from the first step. */
   async remove({ folder }: Pick<FoundBackup, 'folder'>): Promise<void> {
+    await this.requireHeld()
     await rm(join(folder, 'COMPLETE'), { force: true })
     await syncFolder(folder)
     await rm(folder, { recursive: true, force: true })

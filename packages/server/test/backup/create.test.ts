@@ -1,5 +1,5 @@
 /** The making of one backup, with what may end it. */
-import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { TempFolder } from '@hermod/testkit'
 import { sql } from 'kysely'
@@ -158,6 +158,22 @@ describe('a backup', () => {
         text.includes('files') && rmSync(target.folder, { recursive: true, force: true }),
     })
     await expect(ending).rejects.toThrow(`the backup folder ${target.folder} is gone`)
+  })
+
+  it('ends when another process has taken over its target, and leaves that one alone', async () => {
+    const path = join(target.folder, 'hermod-backups.lease')
+    const other = JSON.stringify({ host: 'other', pid: 7, id: 'of-the-other', at: Date.now() })
+    const takeOver = () => {
+      rmSync(path, { force: true })
+      writeFileSync(path, other)
+    }
+    const ending = createBackup(source(), target, {
+      ...run(),
+      progress: ({ text }) => text.includes('files') && takeOver(),
+    })
+    await expect(ending).rejects.toThrow('process 7 on other has taken over')
+    expect(leftovers()).toEqual(['hermod-backups.lease'])
+    expect(readFileSync(path, 'utf8')).toBe(other)
   })
 
   it('of another writer is refused', async () => {
