@@ -1,7 +1,8 @@
 /** Keys of blobs with facts about them, in a database on the disk: a target may have millions. */
 import { closeSync, openSync, readSync, rmSync } from 'node:fs'
-import { StringDecoder } from 'node:string_decoder'
 import { DatabaseSync } from '@photostructure/sqlite'
+import { LineSplitter } from '../lib/line-splitter.js'
+import { BackupError } from './backup-error.js'
 
 /** A line of files.ndjson. */
 export interface FileLine {
@@ -102,15 +103,12 @@ export function* linesOf(path: string): Generator<string, void> {
   if (file === null) return
   try {
     const chunk = Buffer.allocUnsafe(chunkBytes)
-    const decoder = new StringDecoder('utf8')
-    let rest = ''
+    const splitter = new LineSplitter((problem) => new BackupError(`${path} ${problem}`))
     for (;;) {
       const length = readSync(file, chunk, 0, chunk.length, null)
-      if (length === 0) return
-      const lines = (rest + decoder.write(chunk.subarray(0, length))).split('\n')
       // A kill may have left a part of the last line.
-      rest = lines.pop() ?? ''
-      yield* lines
+      if (length === 0) return
+      yield* splitter.add(chunk.subarray(0, length))
     }
   } finally {
     closeSync(file)

@@ -194,7 +194,7 @@ async function writeFiles(
   const counts = { count: 0, bytes: 0, missing: 0 }
   const part = await PartWriter.open(folder, exportFiles.fileList)
   try {
-    for await (const { lines } of readLineBatches(join(folder, linesPart('files')), 0))
+    for await (const { lines } of readLineBatches(folder, linesPart('files')))
       for (const line of lines) {
         signal?.throwIfAborted()
         const listed = await exportFile(copy, JSON.parse(line))

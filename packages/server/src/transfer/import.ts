@@ -120,7 +120,7 @@ export async function checkExport(
   let done = 0
   for (const type of typesIn(found.manifest)) {
     let count = 0
-    for await (const { lines } of readLineBatches(join(found.folder, linesPart(type.name)), 0)) {
+    for await (const { lines } of readLineBatches(found.folder, linesPart(type.name))) {
       options.signal?.throwIfAborted()
       for (const line of lines) {
         count++
@@ -229,8 +229,8 @@ async function importRows(
   }
   for (const [at, type] of rest.entries()) {
     const statement = statementOf(type)
-    const path = join(folder, linesPart(type.name))
-    for await (const { lines, end } of readLineBatches(path, state.bytes)) {
+    const batches = readLineBatches(folder, linesPart(type.name), state.bytes)
+    for await (const { lines, end } of batches) {
       signal?.throwIfAborted()
       const rows = lines.map((line, index) => rowOf(type, line, state.lines + index + 1))
       await writing
@@ -328,7 +328,7 @@ async function importFiles(
 ): Promise<void> {
   const { count: total, store: from } = manifest.files
   let done = 0
-  for await (const { lines } of readLineBatches(join(folder, exportFiles.fileList), 0))
+  for await (const { lines } of readLineBatches(folder, exportFiles.fileList))
     for (const line of lines) {
       signal?.throwIfAborted()
       const file = JSON.parse(line) as ListedFile

@@ -1,4 +1,7 @@
 import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { LineSplitter } from '../lib/line-splitter.js'
+import { TransferError } from './transfer-error.js'
 
 /** Lines of a file that follow one another. */
 export interface LineBatch {
@@ -8,31 +11,32 @@ export interface LineBatch {
 }
 
 const chunkBytes = 2 ** 21
-const lineBreak = 0x0a
 
 /**
- * Reads the lines of a file in batches of about two megabytes.
+ * Reads the lines of a part of an export in batches of about two megabytes.
  * @param from a place after a line break, or 0
+ * @throws TransferError for a line that is too long or does not end
  */
 export async function* readLineBatches(
-  path: string,
-  from: number,
+  folder: string,
+  part: string,
+  from = 0,
 ): AsyncGenerator<LineBatch, void> {
-  const file = await open(path)
+  const bad = (problem: string) =>
+    new TransferError(`${part} of the export in ${folder} ${problem}; run hermod export again`)
+  const splitter = new LineSplitter(bad)
+  const file = await open(join(folder, part))
   try {
-    let rest = Buffer.alloc(0)
-    let end = from
+    const chunk = Buffer.allocUnsafe(chunkBytes)
+    let at = from
     for (;;) {
-      const chunk = Buffer.allocUnsafe(chunkBytes)
-      const { bytesRead } = await file.read(chunk, 0, chunkBytes, end + rest.length)
-      if (bytesRead === 0) return
-      const bytes = Buffer.concat([rest, chunk.subarray(0, bytesRead)])
-      const last = bytes.lastIndexOf(lineBreak)
-      rest = bytes.subarray(last + 1)
-      if (last < 0) continue
-      end += last + 1
-      yield { lines: bytes.toString('utf8', 0, last).split('\n'), end }
+      const { bytesRead } = await file.read(chunk, 0, chunkBytes, at)
+      if (bytesRead === 0) break
+      at += bytesRead
+      const lines = splitter.add(chunk.subarray(0, bytesRead))
+      if (lines.length > 0) yield { lines, end: at - splitter.rest }
     }
+    if (splitter.rest > 0) throw bad('has a last line without a line break')
   } finally {
     await file.close()
   }
