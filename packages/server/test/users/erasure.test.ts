@@ -246,6 +246,24 @@ for (const backend of testBackends())
       await erase(alice, 'delete')
     })
 
+    it.each([
+      ['an announcement', '/group/announcement/edit', { title: 'evidence', content: 'evidence' }],
+      ['a shared file', '/group/file/upload', { name: 'evidence', size: 1, url: '/evidence' }],
+    ])(
+      'a hold of a group stops the erasure of a person who has left it and has only %s there',
+      async (_, path, body) => {
+        const group = await aGroup(bob, { members: [alice], admins: [alice] })
+        await alice.api.succeed('POST', path, { body: { group_id: group, ...body } })
+        await alice.api.succeed('POST', '/group/leave', { body: { group_id: group } })
+        await operator().succeed('POST', '/operator/v1/hold/set', {
+          body: { app_id: server.appId, name: 'case-3', reason, conversation: [group] },
+        })
+        const refused = await order(alice, 'delete')
+        expect(refused.code).toBe(answerCode.erasure_held)
+        expect(refused.envelope.message).toContain('case-3')
+      },
+    )
+
     it('a hold that is set while an erasure runs stops it, and the messages that are left stay', async () => {
       const app_id = server.appId
       for (let message = 0; message < 400; message++) await sendText(alice.api, bob.id, 'evidence')

@@ -52,7 +52,8 @@ export class HoldStore {
 
   /**
    * Finds the name of a hold that forbids the erasure of a user: of the user, or of a conversation
-   * of which the user is or was a part. Read it in a snapshot.
+   * of which the user is a part, or that has messages, announcements or shared files of the user.
+   * Read it in a snapshot.
    */
   async findForUser(
     db: Queryable,
@@ -67,7 +68,11 @@ export class HoldStore {
           exists (select 1 from group_members g where g.app_id = h.app_id and g.group_id = h.low_id
             and g.user_id = ${userId})
           or exists (select 1 from messages m where m.app_id = h.app_id and m.low_id = h.low_id
-            and m.high_id = h.high_id and m.sender_id = ${userId}))))`,
+            and m.high_id = h.high_id and m.sender_id = ${userId})
+          or exists (select 1 from group_announcements a where a.app_id = h.app_id
+            and a.group_id = h.low_id and a.author_id = ${userId})
+          or exists (select 1 from group_files f where f.app_id = h.app_id
+            and f.group_id = h.low_id and f.uploader_id = ${userId}))))`,
       )
       .orderBy('h.name')
       .limit(1)
