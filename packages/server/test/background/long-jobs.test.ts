@@ -139,6 +139,17 @@ describe.each(testBackends())('long jobs on $name', (backend) => {
     expect(runs).toBe(1)
   })
 
+  it('whose stored parameters are damaged fail, and do not run again', async () => {
+    const node = startNode(counting(async () => {}))
+    await node.worker.stop()
+    const jobId = await node.longJobs.start(count, { to: 1 })
+    await place.database.writer.updateTable('long_jobs').set({ params: '{' }).execute()
+    const later = startNode(counting(async () => {}))
+    expect(await ended(later, jobId)).toMatchObject({
+      ...{ state: 'failed', error: expect.stringContaining('parameters are no JSON') },
+    })
+  })
+
   it('are refused while as many of their kind are unfinished as may be', async () => {
     const node = startNode(
       counting((_, run) => untilAborted(run)),

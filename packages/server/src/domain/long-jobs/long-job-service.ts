@@ -4,6 +4,7 @@ import type { JobQueue } from '../../jobs/job-queue.js'
 import { type JobHandler, jobHandler } from '../../jobs/job-worker.js'
 import { jobKind } from '../../jobs/job-model.js'
 import { type Clock, dayMs } from '../../lib/clock.js'
+import { parseOwnJson } from '../../lib/json.js'
 import type {
   LongJob,
   LongJobEnd,
@@ -105,7 +106,8 @@ export class LongJobService implements LongJobs {
       refusal !== null || handler === undefined
         ? { end: refusal ?? unknownKind, progress: null }
         : await reportedRun({
-            ...{ handler, jobId, params: run.params, leaving },
+            ...{ jobId, leaving },
+            run: async (reported) => handler.run(paramsOf(run), reported),
             report: async (progress) => {
               if (progress) await database.statement((tx) => store.setProgress(tx, run, progress))
               return !(await database.read((db) => store.isOver(db, run)))
@@ -133,6 +135,15 @@ function refusalOf(
   return {
     state: 'failed',
     error: `its process has died ${maxRuns} times; see the log of the nodes`,
+  }
+}
+
+/** @throws Error for stored parameters that are damaged */
+function paramsOf({ params }: BegunRun): object {
+  try {
+    return parseOwnJson(params) as object
+  } catch (cause) {
+    throw new Error('its stored parameters are no JSON; start it again', { cause })
   }
 }
 

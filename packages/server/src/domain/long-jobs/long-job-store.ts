@@ -26,7 +26,8 @@ const shownColumns = columnsOf(
 export interface BegunRun {
   readonly jobId: Int64
   readonly kind: string
-  readonly params: object
+  /** JSON, which is read within the bound of runs. */
+  readonly params: string
   /** The number of the run, from 1. */
   readonly runs: number
   readonly isCancelled: boolean
@@ -104,14 +105,7 @@ export class LongJobStore {
       .returning(camelCase(['kind', 'params', 'runs', 'is_cancelled']))
       .executeTakeFirst()
     if (!row) return null
-    const { kind, params, runs, isCancelled } = row
-    return {
-      jobId,
-      kind,
-      runs,
-      params: parseOwnJson(params) as object,
-      isCancelled: isCancelled === 1,
-    }
+    return { ...row, jobId, isCancelled: row.isCancelled === 1 }
   }
 
   /** @returns true for a job that is cancelled, or that this run has lost */

@@ -1,14 +1,14 @@
 import type { Int64 } from '@hermod/protocol'
-import type { LongJobEnd, LongJobHandler, Progress } from './long-job-model.js'
+import type { LongJobEnd, LongJobRun, Progress } from './long-job-model.js'
 
 /** The time between two reports of a run, in which a cancellation reaches it. */
 const reportMs = 500
 const progressMs = 1_000
 
 interface ReportedRunOptions {
-  readonly handler: LongJobHandler
   readonly jobId: Int64
-  readonly params: object
+  /** The handler with its parameters. */
+  run(run: LongJobRun): Promise<object>
   /** Aborted when this process leaves the job to another run. */
   readonly leaving: AbortSignal
   /**
@@ -25,9 +25,8 @@ interface ReportedRunOptions {
  * @throws the error of the handler when this process leaves the job
  */
 export async function reportedRun({
-  handler,
   jobId,
-  params,
+  run,
   leaving,
   report,
   failed,
@@ -60,7 +59,7 @@ export async function reportedRun({
   }, reportMs)
   const endOf = async (): Promise<LongJobEnd> => {
     try {
-      const result = await handler.run(params, {
+      const result = await run({
         jobId,
         signal: AbortSignal.any([leaving, cancelling.signal]),
         progress(changes) {
