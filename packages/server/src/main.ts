@@ -55,7 +55,7 @@ async function serve(
   const { url, nodeId } = server
   log.info({ url, node: nodeId, version, storage: loaded.config.storage.kind }, 'listening')
   const isStopped = await Promise.race([
-    stopSignal((signal) => log.info({ signal }, 'stopping')).then(() => true),
+    stopSignal({ onSignal: (signal) => log.info({ signal }, 'stopping') }).then(() => true),
     server.drained.then(() => true),
     server.historyEnded.then(() => false),
   ])
@@ -213,5 +213,5 @@ export const commandWork: Omit<CommandDependencies, 'env' | 'stdin' | 'stdout' |
   restore: async (...parameters) =>
     (await import('./context/database/restore-backup.js')).restoreChosenBackup(...parameters),
   simulatePush,
-  interrupted: () => stopSignal(),
+  interrupted: (until) => stopSignal({ until }),
 }

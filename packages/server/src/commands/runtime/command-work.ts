@@ -13,7 +13,8 @@ export async function withProgress<T>(
 ): Promise<T> {
   const { stderr, interrupted } = context.dependencies
   const ending = new AbortController()
-  void interrupted().then(() => ending.abort(new Error('the work was interrupted')))
+  const ended = new AbortController()
+  void interrupted(ended.signal).then(() => ending.abort(new Error('the work was interrupted')))
   const bar = await openProgress(stderr, 0)
   const printer = context.printer(options)
   let shown = { done: 0, total: 0, text: '' }
@@ -30,6 +31,7 @@ export async function withProgress<T>(
       },
     })
   } finally {
+    ended.abort()
     bar.close()
   }
 }

@@ -249,8 +249,11 @@ export interface CommandDependencies {
   ): Promise<RestoredBackup>
   /** Runs simulated push gateways; ends when they have stopped. */
   simulatePush(options: PushSimulationOptions): Promise<void>
-  /** Resolves at the first signal to stop; a second one ends the process. */
-  readonly interrupted: () => Promise<void>
+  /**
+   * Resolves at the first signal to stop; a second one ends the process.
+   * @param until ends the listening, so that a signal ends the process as usual
+   */
+  readonly interrupted: (until: AbortSignal) => Promise<void>
   /** Replaces the file system in tests. */
   readonly readFile?: ReadFile
   /** Milliseconds since 1970; replaces the clock in tests. */

@@ -17,6 +17,7 @@ const ended = (more: object) => ({ ...job, ended_at: 3, ...more })
 let calls: string[]
 let stdout: PassThrough
 let interrupt: () => void
+let listening: AbortSignal | undefined
 
 beforeEach(() => {
   calls = []
@@ -36,7 +37,10 @@ function run(
     ...commandWork,
     env: { HERMOD_DATA_DIR: '/nonexistent/hermod' },
     ...{ stdin: new PassThrough(), stdout, stderr: new PassThrough() },
-    interrupted: () => interrupted,
+    interrupted: (until) => {
+      listening = until
+      return interrupted
+    },
     local: async () => ({
       isLocal,
       async call(id): Promise<OperatorAnswer> {
@@ -63,6 +67,11 @@ describe('runLongJob', () => {
     const result = { counted: 4 }
     expect(await run([job, ended({ state: 'done', result })])).toEqual(result)
     expect(lines()).toEqual([])
+  })
+
+  it('listens for signals until its end', async () => {
+    await run([ended({ state: 'done' })])
+    expect(listening?.aborted).toBe(true)
   })
 
   it('--json: prints a line for each change, the last one with the result', async () => {

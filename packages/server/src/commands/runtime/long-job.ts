@@ -39,7 +39,8 @@ export function runLongJob<P, R>(
     options,
     async (operate, isLocal) => {
       const { job_id } = await operate(operation, params)
-      const stop = interrupted().then((): null => null)
+      const ended = new AbortController()
+      const stop = interrupted(ended.signal).then((): null => null)
       const look = whileRestarting(() => operate(getJob, { job_id }))
       const progress = await openProgress(stderr, 0)
       try {
@@ -58,6 +59,7 @@ export function runLongJob<P, R>(
           await Promise.race([sleep(pollMs), stop])
         }
       } finally {
+        ended.abort()
         progress.close()
       }
     },
