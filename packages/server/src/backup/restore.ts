@@ -174,11 +174,22 @@ async function copyAll({ folder, work, manifest, total, options }: CopyAll): Pro
   await rm(join(work, filesPart), { force: true })
   if (options.keepsKey)
     await writeFile(join(work, keyFile), options.keys.join('\n'), { mode: 0o600, flush: true })
-  const erasures = await readFile(join(dirname(folder), erasuresFile)).catch(() => null)
-  if (erasures !== null) await writeFile(join(work, erasuresFile), erasures, { flush: true })
+  await copyErasures(dirname(folder), work)
   // Later erasures are listed there too.
   await new KnownTargets(work).add(dirname(folder))
   await syncFolder(work)
+}
+
+/** Copies the list of erasures of the folder of backups. It names persons. */
+async function copyErasures(target: string, work: string): Promise<void> {
+  const from = join(target, erasuresFile)
+  const to = join(work, erasuresFile)
+  try {
+    await writeFile(to, await readFile(from), { mode: 0o600, flush: true })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+      throw copyError(from, to, error as NodeJS.ErrnoException)
+  }
 }
 
 /** Copies the files that the backup names. */

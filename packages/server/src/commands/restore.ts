@@ -101,13 +101,19 @@ function statusLines({
 }
 
 function finishText(finished: FinishedRestore): string {
-  const { ended_message_pushes, ended_core_pushes, ended_user_tokens, repeated_erasures } = finished
+  const { ended_message_pushes, ended_core_pushes, ended_user_tokens } = finished
+  const { repeated_erasures, unreadable_erasures } = finished
   return [
     'The service serves users.',
     '',
     ...statusLines(finished),
     `Ended and not sent: ${ended_message_pushes} pushes of messages older than five minutes, ${ended_core_pushes} pushes to connected devices.`,
     `Ended tokens of users: ${ended_user_tokens}. Erased again: ${repeated_erasures} users.`,
+    ...(Number(unreadable_erasures) > 0
+      ? [
+          `${unreadable_erasures} lines of erasures.ndjson in the data folder are damaged, and their users were not erased again; read them, and repeat them with hermod user erase.`,
+        ]
+      : []),
   ].join('\n')
 }
 

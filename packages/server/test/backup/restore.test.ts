@@ -123,7 +123,8 @@ describe('a restore of the embedded database', () => {
     const admin = restored.api.admin()
     const operator = restored.api.as(restored.operatorToken)
     const user = restored.api.as(alice.token)
-    expect(statSync(join(folder('data'), 'secret.key')).mode & 0o777).toBe(0o600)
+    for (const name of ['secret.key', 'erasures.ndjson'])
+      expect(statSync(join(folder('data'), name)).mode & 0o777).toBe(0o600)
     expect(readdirSync(folder('data'))).not.toContain('restoring')
     const targets = readFileSync(join(folder('data'), 'backup-targets.json'), 'utf8')
     expect(JSON.parse(targets)).toEqual([join(place.path, 'target')])
@@ -197,6 +198,8 @@ describe('a restore of the embedded database', () => {
     await task(2, 12, now - 60_000, 'ospush_only')
     await task(3, 0, now - 6 * 60_000, 'combined')
     await task(4, 0, now - 60_000, 'corepush_only')
+    // A crash has cut a line.
+    appendFileSync(join(to, 'erasures.ndjson'), '{"app_id":"te')
     const settings = { HERMOD_DATA_DIR: to }
     const status = await callHermod(['restore', 'status', '--json'], settings)
     expect(JSON.parse(status.out)).toMatchObject({ restored: true, pushes: 4 })
@@ -207,7 +210,8 @@ describe('a restore of the embedded database', () => {
     expect([code, err]).toEqual([0, ''])
     expect(JSON.parse(out)).toMatchObject({
       ...{ ended_message_pushes: 1, ended_core_pushes: 1, pushes: 2 },
-      ...{ ended_user_tokens: 3, user_tokens: 0, repeated_erasures: 1 },
+      ...{ ended_user_tokens: 3, user_tokens: 0 },
+      ...{ repeated_erasures: 1, unreadable_erasures: 1 },
     })
     const states = await sql.run('select task_id, state from push_tasks order by task_id')
     expect(states.map(({ state }) => state)).toEqual([3, 0, 0, 3])

@@ -146,8 +146,8 @@ for (const backend of testBackends())
         expect(data.erasures).toEqual(
           [again, certificate].map(({ unlisted: _, ...rest }: Json) => rest),
         )
-        const lines = await readErasures(server.dataDir)
-        expect(lines.at(-1)).toEqual({
+        const { erasures } = await readErasures(server.dataDir)
+        expect(erasures.at(-1)).toEqual({
           app_id: server.appId,
           user_id: alice.id,
           at: again.finished_at,
@@ -299,8 +299,8 @@ for (const backend of testBackends())
       try {
         const certificate = await erase(alice, 'keep')
         expect(certificate).toMatchObject({ unlisted: [gone] })
-        const [line] = await readErasures(target.path)
-        expect(line).toEqual((await readErasures(server.dataDir)).at(-1))
+        const [line] = (await readErasures(target.path)).erasures
+        expect(line).toEqual((await readErasures(server.dataDir)).erasures.at(-1))
         expect(line).toMatchObject({ user_id: alice.id, at: certificate.finished_at })
       } finally {
         rmSync(known)

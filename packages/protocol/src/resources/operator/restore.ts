@@ -43,6 +43,9 @@ export const FinishedRestore = resource('FinishedRestore', 'The end of a restore
   ended_core_pushes: int64({ description: 'pushes to connected devices, which are not sent' }),
   ended_user_tokens: int64({ description: 'tokens of users that were ended' }),
   repeated_erasures: int64({ description: 'users that were erased again' }),
+  unreadable_erasures: int64({
+    description: 'lines of erasures.ndjson that are damaged; their users were not erased again',
+  }),
 })
 /** The end of a restore. */
 export type FinishedRestore = Static<typeof FinishedRestore>

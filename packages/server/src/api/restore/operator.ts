@@ -12,7 +12,8 @@ export function restoreHandlers({ restores }: { readonly restores: RestoreServic
         ended_message_pushes: finished.endedMessagePushes,
         ended_core_pushes: finished.endedCorePushes,
         ended_user_tokens: finished.endedUserTokens,
-        repeated_erasures: finished.repeatedErasures,
+        repeated_erasures: finished.erasures.repeated,
+        unreadable_erasures: finished.erasures.unreadable,
       })
     }),
   ]

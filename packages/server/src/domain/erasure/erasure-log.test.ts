@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { appendErasure, type ErasureLine, erasureLogName, readErasures } from './erasure-log.js'
 
-it('an erasure after a line that a crash has cut is read', async () => {
+it('an erasure after a line that a crash has cut is read, and lines that are no erasures are counted', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'hermod-erasures-'))
   const line = {
     app_id: 'a',
@@ -17,7 +17,10 @@ it('an erasure after a line that a crash has cut is read', async () => {
     await appendErasure(folder, line)
     appendFileSync(join(folder, erasureLogName), '{"app_id":"a","us')
     await appendErasure(folder, { ...line, at: 6 })
-    expect((await readErasures(folder)).map(({ at }) => at)).toEqual([5, 6])
+    appendFileSync(join(folder, erasureLogName), `${JSON.stringify({ ...line, messages: 'x' })}\n`)
+    const { erasures, unreadable } = await readErasures(folder)
+    expect(erasures.map(({ at }) => at)).toEqual([5, 6])
+    expect(unreadable).toBe(2)
   } finally {
     rmSync(folder, { recursive: true })
   }

@@ -1,7 +1,9 @@
 /** The list of erasures beside the data, by which a restore repeats those after its backup. */
 import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { erasureModes, Int64 } from '@hermod/protocol'
+import { erasureModes, type Int64 } from '@hermod/protocol'
+import { isJsonObject } from '../../lib/json.js'
+import { type Check, isCount, isOneOf, isText } from '../../lib/json-file.js'
 import { syncFolder } from '../../lib/system/sync-folder.js'
 
 /** The name of the list in the data folder and in every folder of backups. */
@@ -15,6 +17,21 @@ export interface ErasureLine {
   readonly at: number
   readonly messages: (typeof erasureModes)[number]
   readonly reason: string
+}
+
+/** The list of a folder. */
+export interface ErasureList {
+  readonly erasures: readonly ErasureLine[]
+  /** The number of lines that are no erasures, such as one that a crash has cut. */
+  readonly unreadable: number
+}
+
+const fields: Readonly<Record<keyof ErasureLine, Check>> = {
+  app_id: isText,
+  user_id: isCount,
+  at: isCount,
+  messages: isOneOf(...erasureModes),
+  reason: (value) => typeof value === 'string',
 }
 
 /** Appends a line to the list of a folder; it is on the disk when this resolves. */
@@ -33,19 +50,28 @@ export async function appendErasure(folder: string, line: ErasureLine): Promise<
   await syncFolder(folder)
 }
 
-/**
- * Reads the list of a folder; empty where there is none. A line that a crash has cut is left out.
- */
-export async function readErasures(folder: string): Promise<ErasureLine[]> {
+/** Reads the list of a folder; empty where there is none. */
+export async function readErasures(folder: string): Promise<ErasureList> {
   const text = await readFile(join(folder, erasureLogName), 'utf8').catch((error) => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
     throw error
   })
-  return text.split('\n').flatMap((line) => {
-    try {
-      return line === '' ? [] : [JSON.parse(line) as ErasureLine]
-    } catch {
-      return []
-    }
-  })
+  const found = text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map(parseLine)
+  const erasures = found.filter((line) => line !== null)
+  return { erasures, unreadable: found.length - erasures.length }
+}
+
+/** @returns null for a line that is no erasure */
+function parseLine(line: string): ErasureLine | null {
+  try {
+    const value: unknown = JSON.parse(line)
+    const isErasure =
+      isJsonObject(value) && Object.entries(fields).every(([name, check]) => check(value[name]))
+    return isErasure ? (value as unknown as ErasureLine) : null
+  } catch {
+    return null
+  }
 }

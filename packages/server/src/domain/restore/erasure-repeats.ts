@@ -14,25 +14,32 @@ interface ErasureRepeatsOptions {
   readonly dataDir: string
 }
 
+/** The erasures that were repeated. */
+export interface RepeatedErasures {
+  readonly repeated: number
+  /** The number of lines of the list that are no erasures. */
+  readonly unreadable: number
+}
+
 /** Erases the users again who were erased after the backup that was restored. */
 export class ErasureRepeats {
   constructor(private readonly options: ErasureRepeatsOptions) {}
 
   /**
-   * A repeat after a kill goes on.
-   * @returns the number of erasures
+   * A repeat after a kill continues.
    * @throws AppError erasure_held
    */
-  async run(): Promise<number> {
+  async run(): Promise<RepeatedErasures> {
     const { erasures, dataDir } = this.options
     const signal = new AbortController().signal
-    let count = 0
-    for (const line of await readErasures(dataDir)) {
+    const { erasures: lines, unreadable } = await readErasures(dataDir)
+    let repeated = 0
+    for (const line of lines) {
       if (!(await this.#isLost(line))) continue
       await erasures.repeat(line, { signal, progress: () => {} })
-      count++
+      repeated++
     }
-    return count
+    return { repeated, unreadable }
   }
 
   /** Tests whether the database has the user, and no such erasure. */

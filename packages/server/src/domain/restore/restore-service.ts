@@ -7,6 +7,7 @@ import { timestampOf } from '../../lib/ids/ids.js'
 import { type DeviceChange, finishedOf } from '../push/tasks/task-statements.js'
 import type { TaskKey } from '../push/tasks/task-model.js'
 import type { ServiceStateService } from '../service-state/service-state-service.js'
+import type { RepeatedErasures } from './erasure-repeats.js'
 import type { RestoreStore, UnsentEvents } from './restore-store.js'
 
 interface RestoreServiceOptions {
@@ -35,8 +36,8 @@ interface RestoreServiceOptions {
   }
   readonly outbox: { passRowsBefore(tx: Tx, consumer: string, time: number): Promise<void> }
   readonly state: Pick<ServiceStateService, 'finishRestored' | 'get'>
-  /** Erases the users again who were erased after the backup. @returns their number */
-  readonly repeatErasures: () => Promise<number>
+  /** Erases the users again who were erased after the backup. */
+  readonly repeatErasures: () => Promise<RepeatedErasures>
   readonly clock: Clock
 }
 
@@ -57,7 +58,7 @@ export interface FinishedRestore extends RestoreStatus {
   readonly endedMessagePushes: number
   readonly endedCorePushes: number
   readonly endedUserTokens: number
-  readonly repeatedErasures: number
+  readonly erasures: RepeatedErasures
 }
 
 /** The age from which a message is not pushed after a restore. */
@@ -98,14 +99,14 @@ export class RestoreService {
     if ((await state.get()).state !== 'restored') throw new AppError('not_restored')
     const ended = await database.transaction((tx) => this.#endPushes(tx))
     const endedUserTokens = endsLogins ? await this.#endLogins() : 0
-    const repeatedErasures = await repeatErasures()
+    const erasures = await repeatErasures()
     const status = await this.status()
     await database.transaction(async (tx) => {
       // A service on the lost data may have run until now.
       await raiseIdSlots(tx, clock.now())
       if (!(await state.finishRestored(tx))) throw new AppError('not_restored')
     })
-    return { ...status, ...ended, endedUserTokens, repeatedErasures }
+    return { ...status, ...ended, endedUserTokens, erasures }
   }
 
   /** Also the messages of which no push was made yet are too old. */
