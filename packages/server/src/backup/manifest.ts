@@ -97,12 +97,13 @@ const fields: Readonly<Record<keyof Manifest, Check>> = {
 /** Reads the text of a manifest.json. @throws BackupError that names the field that is wrong */
 export function parseManifest(text: string): Manifest {
   return parseFile<Manifest>(text, {
-    format: 1,
     fields,
-    newer: ({ format }) =>
-      new BackupError(
-        `the backup has the format ${format}, and this build knows the format 1; use the newer build`,
-      ),
     bad: (problem) => new BackupError(`manifest.json ${problem}`),
+    refuse: ({ format }) =>
+      Number(format) > 1
+        ? new BackupError(
+            `the backup has the format ${format}, and this build knows the format 1; use the newer build`,
+          )
+        : null,
   })
 }

@@ -1,4 +1,4 @@
-/** A strict reader of the JSON files that describe a backup or an export. */
+/** A strict reader of JSON objects, such as the manifest of a backup. */
 import { isJsonObject, type JsonObject } from './json.js'
 
 /** Tests a value of JSON. */
@@ -30,20 +30,18 @@ export const isObjectOf =
     Object.keys(value).every((name) => Object.hasOwn(members, name)) &&
     Object.entries(members).every(([name, check]) => check(value[name]))
 
-/** A format of a file. */
+/** The description of a JSON object of ours. */
 export interface JsonFile<T> {
-  /** The newest format that this build reads. */
-  readonly format: number
   /** Each field with its test. */
   readonly fields: Readonly<Record<keyof T, Check>>
-  /** Returns the error for a file of a newer format. */
-  newer(file: JsonObject): Error
   /** @param problem the end of a sentence about the file */
   bad(problem: string): Error
+  /** Returns the error for an object that this build does not know, such as one of a newer format. */
+  refuse?(file: JsonObject): Error | null
 }
 
-/** Reads the text of a file. @throws the errors of the file, of which `bad` names the field that is wrong */
-export function parseFile<T>(text: string, { format, fields, newer, bad }: JsonFile<T>): T {
+/** Reads the text of a JSON object. @throws the errors of the file, of which `bad` names the field that is wrong */
+export function parseFile<T>(text: string, { fields, bad, refuse }: JsonFile<T>): T {
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -51,7 +49,8 @@ export function parseFile<T>(text: string, { format, fields, newer, bad }: JsonF
     throw bad('is not JSON')
   }
   if (!isJsonObject(value)) throw bad('is no object')
-  if (Number(value.format) > format) throw newer(value)
+  const refusal = refuse?.(value)
+  if (refusal) throw refusal
   const unknown = Object.keys(value).find((name) => !Object.hasOwn(fields, name))
   if (unknown !== undefined) throw bad(`has an unknown field ${unknown}`)
   for (const [name, check] of Object.entries<Check>(fields))

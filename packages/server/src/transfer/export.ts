@@ -8,6 +8,7 @@ import { sql } from '../db/kysely.js'
 import { syncFolder } from '../lib/system/sync-folder.js'
 import { type Digest, forEachPage, LineSum, type WorkOptions } from './digest.js'
 import { type LineRow, lineOf } from './lines.js'
+import type { ListedFile } from './listed-file.js'
 import {
   completeExport,
   type ExportManifest,
@@ -53,15 +54,6 @@ export interface ExportTarget {
   readonly openFiles: () => Promise<ExportedFiles>
   /** Leaves out what is not delivered. */
   readonly dropsUndelivered: boolean
-}
-
-/** A line of the list of files. */
-export interface ListedFile {
-  readonly key: string
-  readonly size: number
-  readonly content_type: string
-  /** '' = the file stays in S3 */
-  readonly sha256: string
 }
 
 /** The result of an export. */

@@ -13,7 +13,7 @@ import { systemClock } from '../lib/clock.js'
 import { toInt64 } from '../lib/ids/int64.js'
 import { makeDerived } from './derived.js'
 import { digestDatabase, digestDifferences, type WorkOptions } from './digest.js'
-import { hashed, type ListedFile } from './export.js'
+import { hashed } from './export.js'
 import {
   deleteImport,
   findImport,
@@ -22,6 +22,7 @@ import {
   moveImport,
 } from './import-store.js'
 import { LineError, type LineType, lineTypes, valuesOf } from './lines.js'
+import { type ListedFile, parseListedFile } from './listed-file.js'
 import {
   type CompleteExport,
   changed,
@@ -331,7 +332,7 @@ async function importFiles(
   for await (const { lines } of readLineBatches(folder, exportFiles.fileList))
     for (const line of lines) {
       signal?.throwIfAborted()
-      const file = JSON.parse(line) as ListedFile
+      const file = parseListedFile(line, ++done)
       const stored = await files.stat(file.key)
       if (from === 's3' ? stored === null : stored?.size !== file.size) {
         if (from === 's3')
@@ -340,7 +341,7 @@ async function importFiles(
           )
         await importFile(folder, files, file)
       }
-      progress?.({ done: ++done, total, text: 'files of the service' })
+      progress?.({ done, total, text: 'files of the service' })
     }
 }
 

@@ -150,16 +150,17 @@ export async function readExport(folder: string): Promise<CompleteExport> {
   const id = sha256Of(text)
   if (mark.trim() !== id) throw changed(folder, exportFiles.manifest)
   const manifest = parseFile<ExportManifest>(text, {
-    format,
     fields,
-    newer: ({ version }) =>
-      new TransferError(
-        `the export in ${folder} was made by Hermod ${version} in a newer format; import it with that version or a later one`,
-      ),
     bad: (problem) =>
       new TransferError(
         `${exportFiles.manifest} of the export in ${folder} ${problem}; run hermod export again`,
       ),
+    refuse: (file) =>
+      Number(file.format) > format
+        ? new TransferError(
+            `the export in ${folder} was made by Hermod ${file.version} in a newer format; import it with that version or a later one`,
+          )
+        : null,
   })
   return { folder, manifest, id }
 }

@@ -293,6 +293,32 @@ describe('exports and imports', () => {
       'need the secret key abcdefgh',
     ],
     [
+      'with a list of files that is no part of it',
+      (folder) =>
+        rewrite(folder, (each) => ({
+          ...each,
+          parts: each.parts.filter(({ name }) => name !== 'files.ndjson'),
+        })),
+      'manifest.json of the export in',
+    ],
+    [
+      'with a file whose key leads out of its folder',
+      (folder) => {
+        const bytes = 'out'
+        writeFileSync(join(folder, 'files', 'inside'), bytes)
+        writeFileSync(join(folder, 'outside'), bytes)
+        const sha256 = createHash('sha256').update(bytes).digest('hex')
+        const file = { size: bytes.length, content_type: '', sha256 }
+        const lines = ['inside', '../outside'].map((key) => JSON.stringify({ key, ...file }))
+        writeFileSync(join(folder, 'files.ndjson'), `${lines.join('\n')}\n`)
+        rewrite(folder, (manifest) => ({
+          ...manifest,
+          parts: manifest.parts.map(asItIs(folder)),
+        }))
+      },
+      'line 2 of files.ndjson of the export has a bad field key',
+    ],
+    [
       'with another digest',
       (folder) =>
         rewrite(folder, (each) => ({
@@ -307,6 +333,7 @@ describe('exports and imports', () => {
     damage(there.exportFolder)
     const { code, err } = await there.hermod('import', there.exportFolder)
     expect([code, err]).toEqual([1, expect.stringContaining(text)])
+    expect(existsSync(join(there.dataDir, 'outside'))).toBe(false)
     const started = await there.hermod('check')
     expect([started.code, started.err]).toEqual([1, expect.any(String)])
   })
