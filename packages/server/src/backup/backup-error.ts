@@ -3,6 +3,14 @@ export class BackupError extends Error {
   override readonly name = 'BackupError'
 }
 
+/** Why a folder cannot be used, by the code of the system. */
+const reasons: Readonly<Record<string, string>> = {
+  ENOTDIR: 'it is a file, or is below one; name a folder',
+  EACCES: 'this user has no right to it; give it to the user of the service',
+  EPERM: 'this user has no right to it; give it to the user of the service',
+  EROFS: 'its disk is read only; mount it for writing, or name another folder',
+}
+
 const fullCodes = ['ENOSPC', 'EDQUOT', 'EFBIG']
 
 /** Returns a failure of the file system in the target as a sentence; other errors as they are. */
@@ -13,6 +21,6 @@ export function targetError(folder: string, error: unknown): Error {
   if (error instanceof BackupError || !(isFull || /^E[A-Z]+$/.test(code))) return error as Error
   const text = isFull
     ? `the disk of ${folder} is full; make room there, or remove backups with hermod backup prune`
-    : `the backup folder ${folder} cannot be used: ${message}`
+    : `the backup folder ${folder} cannot be used: ${reasons[code] ?? message}`
   return new BackupError(text, { cause: error })
 }

@@ -8,6 +8,7 @@ import type { WorkOptions } from '../transfer/digest.js'
 import { BackupError } from './backup-error.js'
 import { type FileLine, KeyIndex, linesOf } from './key-index.js'
 import { type Manifest, parseManifest } from './manifest.js'
+import { isOfEmptyFolder, noBackupYet } from './target.js'
 
 /** A complete backup in its target. */
 export interface OpenedBackup {
@@ -39,7 +40,7 @@ export async function openBackup(path: string): Promise<OpenedBackup> {
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     throw new BackupError(
       error.code === 'ENOENT'
-        ? `there is no backup ${folder}; hermod backup list shows those that exist`
+        ? `there is no backup ${folder}, or none was made there yet; hermod backup list shows those that exist`
         : `the backup ${folder} cannot be read: ${error.message}`,
     )
   })
@@ -54,6 +55,7 @@ export async function openBackup(path: string): Promise<OpenedBackup> {
       `${folder} is a folder of backups; name one of the backups in it, ${example}`,
     )
   }
+  if (names.every(isOfEmptyFolder)) throw noBackupYet(folder)
   if (!names.includes(completeFile))
     throw new BackupError(
       `${folder} is no complete backup, since ${completeFile} is missing; take another one of hermod backup list`,

@@ -67,6 +67,8 @@ export function recoverCopy(path: string): void {
  */
 function cloneFile(from: string, to: string): boolean {
   const options = { stdio: 'ignore' } as const
+  // Also where it fails the program makes the file, with the rights of its umask.
+  writing(to, () => {})
   return spawnSync('cp', ['--reflink=always', '--', from, to], options).status === 0
 }
 

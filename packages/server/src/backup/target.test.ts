@@ -1,4 +1,12 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -16,6 +24,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(root, { recursive: true }))
 
+const modeOf = (path: string) => statSync(path).mode & 0o777
 const owner = (installation = 'one') => ({ installation, dataFolders: [dataDir] })
 const make = (path = folder, isNew = true) => BackupTarget.openOrMake(path, owner(), isNew)
 
@@ -64,6 +73,29 @@ describe('a folder of backups', () => {
     for (const inside of [dataDir, join(dataDir, 'a', 'b'), join(link, 'c')])
       await expect(make(inside)).rejects.toThrow('name a folder on another disk')
     expect(readdirSync(dataDir)).toEqual([])
+  })
+
+  it('that is missing or empty has got no backup yet', async () => {
+    await expect(BackupTarget.open(folder, owner())).rejects.toThrow('no backup was made in')
+    mkdirSync(folder)
+    await expect(BackupTarget.open(folder, owner())).rejects.toThrow('no backup was made in')
+  })
+
+  it('is made with those above it for this user alone', async () => {
+    const deep = join(root, 'a', 'b')
+    await make(deep)
+    for (const path of [join(root, 'a'), deep]) expect(modeOf(path)).toBe(0o700)
+    expect(modeOf(join(deep, 'hermod-backups.json'))).toBe(0o600)
+  })
+
+  it('that is a file, below a file, or in /proc is refused with a sentence', async () => {
+    const file = join(root, 'file')
+    writeFileSync(file, '')
+    for (const path of [file, join(file, 'b')])
+      await expect(make(path)).rejects.toThrow(/it is a file, or is below one; name a folder$/)
+    await expect(make('/proc/hermod/backups')).rejects.toThrow(
+      'no folder can be made in /proc; name another folder',
+    )
   })
 
   it('lists complete backups, the newest first, and marks damaged ones', async () => {

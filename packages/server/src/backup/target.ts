@@ -1,5 +1,6 @@
 /** The folder of the backups of one installation. */
 import { createHash, randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve, sep } from 'node:path'
 import { syncFolder } from '../lib/system/sync-folder.js'
@@ -10,6 +11,8 @@ import { leaseName, TargetLease } from './target-lease.js'
 const markName = 'hermod-backups.json'
 const backupName = /^\d{8}T\d{6}Z-[0-9a-z]{6}$/
 const incomingPrefix = '.incoming-'
+/** Backups have all the data, so that only the user of the service reads them. */
+const ownFile = { mode: 0o600, flush: true }
 const letters = '0123456789abcdefghjkmnpqrstvwxyz'
 
 /** The installation of a target, and the folders that no target may be in. */
@@ -65,8 +68,8 @@ export class BackupTarget {
     const folder = resolve(path)
     return guarded(folder, async () => {
       await requireOutside(folder, dataFolders)
-      const names = (await namesIn(folder)).filter((name) => !isOfEmptyFolder(name))
-      if (names.length > 0) await requireMark(folder, installation)
+      const isEmpty = (await namesIn(folder)).every(isOfEmptyFolder)
+      if (!isEmpty) await requireMark(folder, installation)
       else if (!isNew)
         throw new BackupError(
           `${folder} has backups no longer, as when its disk is not mounted; mount it, or give the backups another folder`,
@@ -180,8 +183,8 @@ export class IncomingBackup {
   /** Makes the backup complete; all its parts are on the disk. */
   async complete(manifest: Manifest): Promise<void> {
     const text = manifestText(manifest)
-    await writeFile(this.path('manifest.json'), text, { flush: true })
-    await writeFile(this.path('COMPLETE'), `${hashOf(text)}\n`, { flush: true })
+    await writeFile(this.path('manifest.json'), text, ownFile)
+    await writeFile(this.path('COMPLETE'), `${hashOf(text)}\n`, ownFile)
     await syncFolder(this.folder)
     await rename(this.folder, join(this.target, this.name))
     await syncFolder(this.target)
@@ -222,23 +225,37 @@ function timeOf(name: string): number {
 }
 
 /** A file of a disk, of a start that was killed, or of an erasure while the disk was not mounted. */
-function isOfEmptyFolder(name: string): boolean {
+export function isOfEmptyFolder(name: string): boolean {
   return ['lost+found', `${markName}.new`, 'erasures.ndjson'].includes(name)
 }
 
 async function makeTarget(folder: string, installation: string): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await makeFolder(folder)
   const path = join(folder, markName)
-  await writeFile(`${path}.new`, `${JSON.stringify({ format: 1, installation })}\n`, {
-    flush: true,
-  })
+  await writeFile(`${path}.new`, `${JSON.stringify({ format: 1, installation })}\n`, ownFile)
   await rename(`${path}.new`, path)
   await syncFolder(folder)
-  await syncFolder(dirname(folder))
+}
+
+/** Makes a folder and those above it. Node's own way never ends where /proc refuses a folder. */
+async function makeFolder(folder: string): Promise<void> {
+  if (existsSync(folder)) return
+  const above = dirname(folder)
+  await makeFolder(above)
+  try {
+    await mkdir(folder, { mode: 0o700 })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') return
+    if (code !== 'ENOENT') throw error
+    throw new BackupError(`no folder can be made in ${above}; name another folder for the backups`)
+  }
+  await syncFolder(above)
 }
 
 async function requireMark(folder: string, installation: string): Promise<void> {
   const text = await textOf(join(folder, markName))
+  if (text === null && (await namesIn(folder)).every(isOfEmptyFolder)) throw noBackupYet(folder)
   if (text === null)
     throw new BackupError(
       `${folder} has no ${markName}, so it is no folder of backups; name the folder that has them, or for new ones an empty folder or one that does not exist`,
@@ -250,6 +267,13 @@ async function requireMark(folder: string, installation: string): Promise<void> 
     )
   if (mark.installation !== installation)
     throw new BackupError(`${folder} has the backups of another installation; name another folder`)
+}
+
+/** The failure of a folder that is missing or empty. */
+export function noBackupYet(folder: string): BackupError {
+  return new BackupError(
+    `no backup was made in ${folder} yet: it is missing or empty, as before the first backup and when its disk is not mounted; hermod backup create makes one`,
+  )
 }
 
 function markOf(text: string): { readonly format?: unknown; readonly installation?: unknown } {

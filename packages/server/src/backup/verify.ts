@@ -275,7 +275,7 @@ export function faultsError(what: string, faults: readonly FoundFault[]): Backup
 async function noteVerified({ folder }: OpenedBackup): Promise<boolean> {
   const text = `${JSON.stringify({ at: new Date().toISOString(), version })}\n`
   try {
-    await writeFile(join(folder, verifiedFile), text, { flush: true })
+    await writeFile(join(folder, verifiedFile), text, { mode: 0o600, flush: true })
     await syncFolder(folder)
     return true
   } catch (error) {

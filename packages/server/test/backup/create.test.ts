@@ -1,5 +1,5 @@
 /** The making of one backup, with what may end it. */
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { TempFolder } from '@hermod/testkit'
 import { sql } from 'kysely'
@@ -81,6 +81,14 @@ describe('a backup', () => {
     expect(readdirSync(join(target.folder, created.name)).sort()).toEqual([
       ...['COMPLETE', 'files.ndjson', 'hermod.db', 'manifest.json'],
     ])
+  })
+
+  it('is for the user of the service alone', async () => {
+    const { name } = await createBackup(source(), target, run())
+    const folder = join(target.folder, name)
+    const modeOf = (path: string) => statSync(path).mode & 0o777
+    expect(modeOf(folder)).toBe(0o700)
+    for (const each of readdirSync(folder)) expect(modeOf(join(folder, each)), each).toBe(0o600)
   })
 
   it('names files that the store lacks, and copies the others', async () => {

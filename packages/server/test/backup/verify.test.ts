@@ -2,10 +2,12 @@
 import { createHash } from 'node:crypto'
 import {
   existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
@@ -111,6 +113,7 @@ describe.runIf(sqlite)('hermod backup verify', () => {
     const result = JSON.parse(out.trimEnd().split('\n').at(-1) ?? '')
     expect(result).toMatchObject({ digest: 'equal', files: 2, is_noted: true })
     expect(result.facts).toBeGreaterThan(10)
+    expect(statSync(join(backup, 'VERIFIED')).mode & 0o777).toBe(0o600)
     const { backups } = JSON.parse((await hermod('backup', 'list', '--json')).out)
     expect(backups[0].verified_at).toBeGreaterThan(0)
     expect(readdirSync(target).filter((name) => name.startsWith('.'))).toEqual([])
@@ -256,6 +259,9 @@ describe.runIf(sqlite)('hermod backup verify', () => {
     )
     expect(await refusal({}, target)).toContain('is a folder of backups; name one of the backups')
     expect(await refusal({}, join(target, 'none'))).toContain('there is no backup')
+    const empty = join(folder.path, 'empty')
+    mkdirSync(empty)
+    expect(await refusal({}, empty)).toContain('no backup was made in')
     renameSync(join(backup, 'COMPLETE'), join(folder.path, 'aside'))
     expect(await refusal()).toContain('is no complete backup, since COMPLETE is missing')
     renameSync(join(folder.path, 'aside'), join(backup, 'COMPLETE'))

@@ -13,6 +13,7 @@ import {
   type VerifiedBackup,
   verifyBackup,
 } from '../../backup/verify.js'
+import { noBackupYet } from '../../backup/target.js'
 import type { BlobStore } from '../../blobs/blob-store.js'
 import { NoStore } from '../../blobs/no-store.js'
 import type { Database } from '../../db/database.js'
@@ -119,7 +120,8 @@ export async function backupPath(
 }
 
 async function newestIn(target: string): Promise<string> {
-  const names = await readdir(target).catch((error: Error) => {
+  const names = await readdir(target).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') throw noBackupYet(target)
     throw new BackupError(`the folder of backups ${target} cannot be read: ${error.message}`)
   })
   const complete = names.filter((name) => existsSync(join(target, name, 'COMPLETE'))).sort()
