@@ -106,8 +106,10 @@ describe.each(anyBackend())('export of the data of a person on $name', (backend)
     expect(result.rows.contacts).toBe(0)
   })
 
-  it('an erasure removes the exports of the user in the data folder, and those of others stay', async () => {
+  it('an erasure removes the exports of the user in the data folder and the paths of others in jobs, and those of other users stay', async () => {
     const [alice, bob] = await sessions(server, 2)
+    using place = new TempFolder('export')
+    const named = await exported(alice.id, join(place.path, 'alice-smith'))
     const folders = [
       (await exported(alice.id)).result.folder,
       (await exported(bob.id)).result.folder,
@@ -120,6 +122,14 @@ describe.each(anyBackend())('export of the data of a person on $name', (backend)
       timeoutMs: 20_000,
     })
     expect(folders.map((folder) => existsSync(folder))).toEqual([false, true])
+    expect(existsSync(named.result.folder)).toBe(true)
+    const { data } = await operator.succeed('GET', '/operator/v1/job/list')
+    expect(JSON.stringify(data)).not.toContain('alice-smith')
+    expect(JSON.stringify(data)).not.toContain(folders[0])
+    expect(JSON.stringify(data)).toContain(folders[1])
+    expect(
+      await server.sql.run("select 1 from long_jobs where params like '%alice-smith%'"),
+    ).toEqual([])
   })
 
   it('the command exports where no service runs', async () => {

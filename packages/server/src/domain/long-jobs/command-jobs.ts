@@ -69,6 +69,13 @@ export class CommandJobs implements LongJobs {
     return running.job
   }
 
+  forget<Params extends object, Result extends object>(
+    kind: LongJobKind<Params, Result>,
+    isMeant: (params: Params) => boolean,
+  ): Promise<void> {
+    return this.options.stored.forget(kind, isMeant)
+  }
+
   /** Cancels what still runs, and waits for it. */
   async stop(): Promise<void> {
     for (const jobId of this.#jobs.keys()) await this.cancel(jobId)

@@ -99,4 +99,9 @@ export interface LongJobs {
   get(jobId: Int64): Promise<LongJob>
   /** Does nothing to a job that has ended. @throws AppError job_not_found */
   cancel(jobId: Int64): Promise<LongJob>
+  /** Deletes ended jobs before they expire. @param isMeant gets the parameters of each */
+  forget<Params extends object, Result extends object>(
+    kind: LongJobKind<Params, Result>,
+    isMeant: (params: Params) => boolean,
+  ): Promise<void>
 }

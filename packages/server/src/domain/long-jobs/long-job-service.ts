@@ -90,6 +90,16 @@ export class LongJobService implements LongJobs {
     return this.get(jobId)
   }
 
+  async forget<Params extends object, Result extends object>(
+    kind: LongJobKind<Params, Result>,
+    isMeant: (params: Params) => boolean,
+  ): Promise<void> {
+    const { database, store } = this.options
+    await database.transaction((tx) =>
+      store.deleteEndedOf(tx, kind.name, (params) => isMeant(params as Params)),
+    )
+  }
+
   /** Deletes jobs that ended long ago. */
   async purge(): Promise<void> {
     const { database, store, clock } = this.options

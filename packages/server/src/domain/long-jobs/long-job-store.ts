@@ -154,6 +154,19 @@ export class LongJobStore {
       .execute()
   }
 
+  /** Deletes the ended jobs of a kind with such parameters. */
+  async deleteEndedOf(tx: Tx, kind: string, isMeant: (params: object) => boolean): Promise<void> {
+    const ended = await tx
+      .selectFrom('long_jobs')
+      .select(camelCase(['job_id', 'params']))
+      .where('kind', '=', kind)
+      .where('ended_at', 'is not', null)
+      .execute()
+    for (const { jobId, params } of ended)
+      if (isMeant(parseOwnJson(params) as object))
+        await tx.deleteFrom('long_jobs').where('job_id', '=', jobId).execute()
+  }
+
   async deleteEnded(tx: StatementTx, before: number): Promise<void> {
     await tx.deleteFrom('long_jobs').where('ended_at', '<', before).execute()
   }

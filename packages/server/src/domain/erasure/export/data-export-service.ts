@@ -27,7 +27,7 @@ interface DataExportServiceOptions {
     ): Promise<StoredFile[]>
   }
   readonly blobs: Pick<BlobStore, 'open'>
-  readonly jobs: Pick<LongJobs, 'start'>
+  readonly jobs: Pick<LongJobs, 'start' | 'forget'>
   /** The folder of exports without a folder of their own. */
   readonly folder: string
   readonly clock: Clock
@@ -77,9 +77,13 @@ export class DataExportService {
     return jobs.start(dataExport, { appId, userId, folder: own })
   }
 
-  /** Removes the exports of a user in folders that the service has named. */
+  /**
+   * Removes the exports of a user in folders that the service has named, and the ended jobs, which
+   * name all folders.
+   */
   async removeOwn({ appId, userId }: UserKey): Promise<void> {
-    const { folder } = this.options
+    const { folder, jobs } = this.options
+    await jobs.forget(dataExport, (order) => order.appId === appId && order.userId === userId)
     const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return []
       throw error
