@@ -14,8 +14,9 @@ export const getServiceStatus = operation({
 })
 
 /**
- * From its answer on, and within a second on other nodes, calls that change something answer 50300
- * with the text; operators' calls work. Calls that have begun end. Work in the background continues.
+ * Calls that change something answer 50300 with the text; operators' calls work. The answer comes
+ * when the calls that had begun have ended on all nodes: with several nodes after up to 10 seconds,
+ * and 50300 after 20 seconds. Work in the background continues.
  */
 export const beginMaintenance = operation({
   ...operatorOperation,

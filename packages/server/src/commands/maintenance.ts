@@ -16,7 +16,7 @@ export function addMaintenanceCommands(program: Command, context: CommandContext
   operationCommand(maintenance, context, {
     name: 'on',
     description:
-      'Refuses writes with 503 on all nodes, within a second; operators can do everything.',
+      'Refuses writes with 503 on all nodes, and waits for those in progress; operators can do everything.',
     operation: beginMaintenance,
     namesOptions: true,
     fields: { text: option('--text <text>', 'what callers read; default: maintenance') },

@@ -16,7 +16,11 @@ export interface StoredNode {
   /** The number of works that it runs. */
   readonly shares: number
   /** A node of another build may lack some. */
-  readonly figures: { readonly load?: LoadFigures }
+  readonly figures: {
+    readonly load?: LoadFigures
+    /** Calls in progress that may write, and when the state began that the node knows. */
+    readonly writes?: { readonly since: number; readonly writes: number }
+  }
 }
 
 /** The rows of nodes, for operators. */

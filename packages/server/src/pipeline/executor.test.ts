@@ -518,3 +518,38 @@ describe('draining', () => {
     expect(executor.isDraining).toBe(true)
   })
 })
+
+describe('the state of the service', () => {
+  it('counts a call that writes from the arrival of its body to its end', async () => {
+    const steps: string[] = []
+    const state = {
+      admit: () => void steps.push('admitted'),
+      begin: () => steps.push('begun') > 0,
+      writeEnded: () => void steps.push('ended'),
+    }
+    const run = async () => {
+      steps.push('run')
+      return { data: 1 }
+    }
+    const { executor } = setUp(run, { state })
+    const body = async () => {
+      steps.push('arrived')
+      return { id: 1 }
+    }
+    await executor.answer(operationOf, { ...callOf(), body })
+    expect(steps).toEqual(['admitted', 'arrived', 'begun', 'run', 'ended'])
+  })
+
+  it('refuses a call whose body arrives after maintenance began', async () => {
+    const run = vi.fn()
+    const begin = () => {
+      throw new AppError('unavailable', 'maintenance')
+    }
+    const { executor } = setUp(run, {
+      state: { admit: () => {}, begin, writeEnded: () => {} },
+    })
+    const { code } = await executor.answer(operationOf, callOf())
+    expect(code).toBe(50300)
+    expect(run).not.toHaveBeenCalled()
+  })
+})

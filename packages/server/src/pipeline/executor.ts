@@ -40,6 +40,13 @@ export interface ExecutorOptions {
   readonly state?: {
     /** @throws AppError unavailable */
     admit(operation: Operation, principal: Principal): void
+    /**
+     * Admits a call that begins to run.
+     * @returns true when its end must be reported
+     * @throws AppError unavailable
+     */
+    begin(operation: Operation, principal: Principal): boolean
+    writeEnded(): void
   }
   readonly observer: CallObserver
   readonly budget: EventLoopBudget
@@ -163,6 +170,7 @@ export class Executor {
     let allowance = unlimited
     let refundable = 0
     let slots: Slots | null = null
+    let isWrite = false
     let wait: AbortController | null = null
     let check: NodeJS.Timeout | undefined
     let reply: Reply<Encoded>
@@ -191,6 +199,7 @@ export class Executor {
       const params = reading instanceof Promise ? await this.#arrived(reading, timing) : reading
       // A body may come slowly, and its caller be logged out before its end.
       if (timing.startedAt - calledAt > tokenEndsWithinMs) await this.#admitAgain(operation, call)
+      isWrite = this.#options.state?.begin(operation, principal) ?? false
       const { cost } = compiled
       if (cost !== null) {
         // A message, which pays its copies, gets the tokens of its body back.
@@ -221,6 +230,7 @@ export class Executor {
       allowance.charge(-refundable)
     }
     slots?.leave()
+    if (isWrite) this.#options.state?.writeEnded()
     clearInterval(check)
     if (wait !== null) this.#waits.delete(wait)
     this.#options.observer.finished(call, operation, code, timing.startedAt)

@@ -1,6 +1,13 @@
 import { AppError, isRead, type Operation, openSession } from '@hermod/protocol'
 import type { StoredServiceState } from '../../db/identity/service-state.js'
 
+/** The calls in progress of a node that may write, and the state that it knows. */
+export interface WritesFigure {
+  /** When the state began that the node knows. */
+  readonly since: number
+  readonly writes: number
+}
+
 type StateListener = (state: StoredServiceState) => void
 
 /** The time after which refused callers try again. */
@@ -17,6 +24,12 @@ const defaultTexts = {
 export class ServiceState {
   readonly #listeners = new Set<StateListener>()
   #current: StoredServiceState = { state: 'serving', text: '', since: 0 }
+  #writes = 0
+
+  /** What this node tells the others with its heartbeats. */
+  get figure(): WritesFigure {
+    return { since: this.#current.since, writes: this.#writes }
+  }
 
   get current(): StoredServiceState {
     return this.#current
@@ -42,6 +55,23 @@ export class ServiceState {
   subscribe(listener: StateListener): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
+  }
+
+  /**
+   * Admits a call that begins to run.
+   * @returns true when it may write: the caller reports its end with {@link writeEnded}
+   * @throws AppError unavailable
+   */
+  begin(operation: Pick<Operation, 'id'>, principal: { readonly kind: string }): boolean {
+    this.admit(operation, principal)
+    const isWrite = principal.kind !== 'operator' && !isRead(operation.id)
+    if (isWrite) this.#writes++
+    return isWrite
+  }
+
+  /** A call for which {@link begin} returned true has ended. */
+  writeEnded(): void {
+    this.#writes--
   }
 
   /** @throws AppError unavailable, for a call that the state refuses */
