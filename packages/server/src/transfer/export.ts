@@ -22,12 +22,13 @@ import { TransferError } from './transfer-error.js'
 import { findUndelivered, findUnfinishedChanges, type Undelivered } from './undelivered.js'
 
 /** The installation that is exported. */
-export interface ExportSource
-  extends Pick<ExportManifest, 'version' | 'schema' | 'engine' | 'secret_key_fingerprint'> {
+export interface ExportSource extends Pick<ExportManifest, 'version' | 'schema' | 'engine'> {
   /** Runs reads on one state of the data. */
   readonly snapshot: <T>(read: (db: Queryable) => Promise<T>) => Promise<T>
-  /** Tells whether the installation may have gone on since. */
-  readonly isCopy: (db: Queryable) => Promise<boolean>
+  /** Reads what the manifest says of the data. @throws TransferError without the secret key */
+  readonly describe: (
+    db: Queryable,
+  ) => Promise<Pick<ExportManifest, 'secret_key_fingerprint' | 'is_copy'>>
   /** Opens its store of files, if it has any. */
   readonly openFiles: () => Promise<StoredFiles>
   /** Returns the key of a file in its store. */
@@ -97,8 +98,9 @@ export async function exportInstallation(
   { folder, openFiles, dropsUndelivered }: ExportTarget,
   options: WorkOptions,
 ): Promise<ExportReport> {
-  const { version, schema, engine, secret_key_fingerprint } = source
+  const { version, schema, engine } = source
   const { dropped, parts, ...data } = await source.snapshot(async (db) => {
+    const described = await source.describe(db)
     const changes = await findUnfinishedChanges(db, source.droppableJobs)
     if (changes.length > 0) throw unfinishedError(changes)
     const dropped = await findUndelivered(db)
@@ -107,7 +109,7 @@ export async function exportInstallation(
     return {
       dropped,
       epoch: await epochOf(db),
-      is_copy: await source.isCopy(db),
+      ...described,
       ids_reserved_until: await idsReservedUntil(db),
       ...(await writeLines(db, folder, options)),
     }
@@ -123,7 +125,7 @@ export async function exportInstallation(
     format: 1,
     kind: 'move',
     created_at: new Date().toISOString(),
-    ...{ version, schema, engine, secret_key_fingerprint },
+    ...{ version, schema, engine },
     ...data,
     parts: [...parts, list],
     files,

@@ -82,13 +82,15 @@ export async function exportData(
   return withDiskErrors(() =>
     atRest(options, async () => {
       const keyIds = secretKeyIds(options)
-      const key = await readDataAtRest(options, (db) => requireKey(db, keyIds))
       const names = migrationNames()
       const source = {
-        ...{ version, secret_key_fingerprint: key, fileKey: originalKey, droppableJobs },
+        ...{ version, fileKey: originalKey, droppableJobs },
         engine: options.config.storage.kind,
         schema: { number: names.length, name: names.at(-1) ?? '' },
-        isCopy: (db: Queryable) => isCopy(options, db),
+        describe: async (db: Queryable) => ({
+          secret_key_fingerprint: await requireKey(db, keyIds),
+          is_copy: await isCopy(options, db),
+        }),
         openFiles: () => openFilesAtRest(options),
         snapshot: <T>(read: (db: Queryable) => Promise<T>) => readDataAtRest(options, read),
       }
