@@ -178,10 +178,14 @@ export async function databaseProblem(
   for (const { name } of lineTypes) {
     if (seeded.includes(name)) continue
     const { rows } = await sql`select 1 from ${sql.table(name)} limit 1`.execute(db)
-    if (rows.length > 0)
-      return `the database is not empty (it has ${name}); set HERMOD_DATA_DIR to a new folder, or HERMOD_DATABASE_URL to an empty database`
+    if (rows.length > 0) return notEmpty(name)
   }
   return null
+}
+
+/** Returns a sentence about a database that has something already. */
+export function notEmpty(has: string): string {
+  return `the database is not empty (it has ${has}); set HERMOD_DATA_DIR to a new folder, or HERMOD_DATABASE_URL to an empty database`
 }
 
 /** @returns the progress of an earlier run, or the beginning */

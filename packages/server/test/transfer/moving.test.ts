@@ -20,12 +20,16 @@ import {
   testBackends,
   waitFor,
 } from '@hermod/testkit'
+import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { loadConfig } from '../../dist/config/config.js'
+import { checkImport, importData } from '../../dist/context/database/transfer.js'
 import { Database } from '../../dist/db/database.js'
-import { migrate } from '../../dist/db/migrations/migrate.js'
+import { listMigrations, migrate } from '../../dist/db/migrations/migrate.js'
 import { lockFolder } from '../../dist/lib/concurrency/folder-lock.js'
 import { lineTypes } from '../../dist/transfer/lines.js'
 import { openDialect } from '../support/database/database-place.js'
+import { laterRelease } from '../support/database/later-migration.js'
 import { fetchAs, fileTypes, png, sendFile } from '../support/files/files.js'
 import { callHermod } from '../support/hermod-command.js'
 import { integrityCast } from '../support/integrity/cast.js'
@@ -349,6 +353,23 @@ describe('exports and imports', () => {
     ])
     const checked = await there.hermod('import', exportFolder, '--check')
     expect(checked.err).toContain('is not empty')
+  })
+
+  it('an import leaves the database of an earlier version as it is', async () => {
+    await using there = await Installation.create(backend)
+    there.makeFolder()
+    await using database = new Database(openDialect(there))
+    await migrate(database)
+    const log = pino({ level: 'silent' })
+    const settings = { HERMOD_DATA_DIR: there.dataDir, HERMOD_SECRET_KEY: secretKey }
+    const options = { ...loadConfig(settings), log, release: laterRelease() }
+    const from = { from: sound.exportFolder }
+    const text = 'is not empty (it has the schema 1 of an earlier version)'
+    await expect(importData(options, from, {})).rejects.toThrow(text)
+    await expect(checkImport(options, from, {})).rejects.toThrow(text)
+    expect((await listMigrations(database, options.release)).map((each) => each.isApplied)).toEqual(
+      [true, false],
+    )
   })
 
   it('a check counts, names what cannot be imported, and writes nothing', async () => {

@@ -6,8 +6,8 @@ import { DiskFloor } from '../../blobs/disk-floor.js'
 import { FolderStore } from '../../blobs/folder-store.js'
 import { options as settings } from '../../config/options.js'
 import { IdentityStore } from '../../db/identity/identity-store.js'
-import type { Queryable } from '../../db/database.js'
-import { findSchemaDifference, migrate, migrationNames } from '../../db/migrations/migrate.js'
+import type { Database, Queryable } from '../../db/database.js'
+import { migrate, migrationNames, pendingChange } from '../../db/migrations/migrate.js'
 import { backupCreation, backupPruning } from '../../domain/backup/backup-service.js'
 import { backupVerification } from '../../domain/backup/verification-service.js'
 import { dataExport } from '../../domain/erasure/export/data-export-service.js'
@@ -25,6 +25,7 @@ import {
   type ExportCheck,
   type ImportReport,
   importInstallation,
+  notEmpty,
   requireImportable,
 } from '../../transfer/import.js'
 import {
@@ -127,7 +128,8 @@ export async function importData(
     const lock = lockNewFolder(config.dataDir)
     try {
       await using database = await openDatabase(options)
-      await migrate(database)
+      await requireEmpty(database, found, options)
+      await migrate(database, options.release)
       const nodes = database.dialect.name === 'postgres' ? await listLiveNodes(database) : []
       if (nodes.length > 0)
         throw new TransferError(
@@ -157,7 +159,12 @@ export async function checkImport(
   work: WorkOptions,
 ): Promise<ImportCheck> {
   const found = await verifiedExport(options, from, work)
-  await requireEmpty(options, found)
+  const { storage } = options.config
+  // SQLite would make the file.
+  if (storage.kind === 'postgres' || existsSync(databasePath(storage.dataDir))) {
+    await using database = await openDatabase(options)
+    await requireEmpty(database, found, options)
+  }
   const { version, created_at, files } = found.manifest
   const checked = await checkExport(found, work)
   return { version, created_at, files, ...checked }
@@ -177,15 +184,17 @@ async function verifiedExport(
   return found
 }
 
-/** A database without tables is empty, too. */
-async function requireEmpty(options: DatabaseOptions, found: CompleteExport): Promise<void> {
-  const { storage } = options.config
-  if (storage.kind === 'sqlite' && !existsSync(databasePath(storage.dataDir))) return
-  await using database = await openDatabase(options)
-  const problem = await database.snapshot(async (db) => {
-    const isMigrated = (await findSchemaDifference(database, db)) === null
-    return isMigrated ? databaseProblem(db, found) : null
-  })
+/** A database without tables is empty, too. One of an earlier version is not, and stays as it is. */
+async function requireEmpty(
+  database: Database,
+  found: CompleteExport,
+  { release }: DatabaseOptions,
+): Promise<void> {
+  const change = await pendingChange(database, release)
+  if (change?.from === 0) return
+  const problem = change
+    ? notEmpty(`the schema ${change.from} of an earlier version`)
+    : await database.snapshot((db) => databaseProblem(db, found))
   if (problem !== null) throw new TransferError(problem)
 }
 
