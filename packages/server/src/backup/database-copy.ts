@@ -10,7 +10,7 @@ import {
   rmSync,
   writeSync,
 } from 'node:fs'
-import { DatabaseSync } from '@photostructure/sqlite'
+import { withCopy } from './copied-database.js'
 
 /** The files of an open database whose checkpoints are paused. */
 export interface CopyableDatabase {
@@ -49,14 +49,14 @@ export function copyDatabase(
 
 /** Makes one file of a copied database and its log, and waits until it is on the disk. */
 export function recoverCopy(path: string): void {
-  const database = new DatabaseSync(path)
-  try {
-    database.exec('pragma synchronous = full')
-    database.exec('pragma wal_checkpoint(truncate)')
-    database.exec('pragma journal_mode = delete')
-  } finally {
-    database.close()
-  }
+  const recover = ['synchronous = full', 'wal_checkpoint(truncate)', 'journal_mode = delete']
+  withCopy(
+    path,
+    (database) => {
+      for (const pragma of recover) database.exec(`pragma ${pragma}`)
+    },
+    { readOnly: false },
+  )
   for (const end of ['-wal', '-shm']) rmSync(path + end, { force: true })
   syncFile(path)
 }

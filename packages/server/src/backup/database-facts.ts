@@ -1,6 +1,6 @@
-import { DatabaseSync } from '@photostructure/sqlite'
 import { originalKey } from '../domain/files/file-model.js'
 import type { NamedBlob } from './blob-copy.js'
+import { withCopy } from './copied-database.js'
 
 /** The state of a copied database. */
 export interface CopyFacts {
@@ -36,7 +36,7 @@ export const filesPerPage = 200
 
 /** Reads the state of a database that no other connection has open. */
 export function readFacts(path: string): CopyFacts {
-  return reading(path, (database) => {
+  return withCopy(path, (database) => {
     const first = <Row>(sql: string) => database.prepare(sql).get() as Row
     const { epoch } = first<{ epoch: string }>('select epoch from database_identity')
     const { name } = first<{ name: string }>(
@@ -58,7 +58,7 @@ export function readFacts(path: string): CopyFacts {
 
 /** Lists files that the database names, also those whose removal is pending. */
 export function readFiles(path: string, after: FilePlace | null): NamedPage {
-  return reading(path, (database) => {
+  return withCopy(path, (database) => {
     const rows = database
       .prepare(
         `select app_id as "appId", file_id as "fileId", upload_id as "uploadId", size from files
@@ -75,14 +75,5 @@ export function namedPage(rows: readonly FileRow[]): NamedPage {
   return {
     blobs: rows.map((row) => ({ appId: row.appId, key: originalKey(row), size: row.size })),
     next: last && rows.length === filesPerPage ? { appId: last.appId, fileId: last.fileId } : null,
-  }
-}
-
-function reading<T>(path: string, work: (database: InstanceType<typeof DatabaseSync>) => T): T {
-  const database = new DatabaseSync(path, { readOnly: true })
-  try {
-    return work(database)
-  } finally {
-    database.close()
   }
 }

@@ -3,7 +3,6 @@ import { constants } from 'node:fs'
 import { copyFile, mkdir, readdir, rm, stat, statfs, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseSync } from '@photostructure/sqlite'
 import type { BlobStore } from '../blobs/blob-store.js'
 import { dayMs } from '../lib/clock.js'
 import { syncFolder } from '../lib/system/sync-folder.js'
@@ -18,6 +17,7 @@ import {
   openBackup,
   verifiedFile,
 } from './backup-files.js'
+import { withCopy } from './copied-database.js'
 import { digestOfCopy } from './digest-of-copy.js'
 import { listedBlobs } from './listed-blobs.js'
 import { installationOf } from './target.js'
@@ -202,7 +202,7 @@ async function restore(
 /** The engine's own checks. */
 function engineProblems(path: string): string[] {
   try {
-    return reading(path, (database) => {
+    return withCopy(path, (database) => {
       const found = database.prepare(`pragma integrity_check(${maxProblems})`).all() as {
         integrity_check: string
       }[]
@@ -219,19 +219,10 @@ function engineProblems(path: string): string[] {
 }
 
 function busChannelOf(path: string): string {
-  return reading(path, (database) => {
+  return withCopy(path, (database) => {
     const row = database.prepare('select bus_channel as channel from database_identity').get()
     return (row as { channel: string } | undefined)?.channel ?? ''
   })
-}
-
-function reading<T>(path: string, work: (database: InstanceType<typeof DatabaseSync>) => T): T {
-  const database = new DatabaseSync(path, { readOnly: true })
-  try {
-    return work(database)
-  } finally {
-    database.close()
-  }
 }
 
 async function compareDigest(

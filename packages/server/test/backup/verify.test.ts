@@ -225,6 +225,16 @@ describe.runIf(sqlite)('hermod backup verify', () => {
     expect(await withDatabase(damage, refusal)).toContain('is damaged: hermod.db:')
   })
 
+  it.each([
+    ['trigger', 'create trigger more after insert on messages begin delete from messages; end'],
+    ['view', 'create view more as select content from messages'],
+    ['table', 'create virtual table more using fts5(content)'],
+  ])('refuses a database with a %s of its own, of which nothing runs', async (type, statement) => {
+    expect(await withDatabase(sql(statement), refusal)).toContain(
+      `its database has the ${type} more, and the service makes only tables and indexes`,
+    )
+  })
+
   it('finds rows that are not those of the digest', async () => {
     const change = sql(`update messages set content = 'other' where content = '1'`)
     expect(await withDatabase(change, refusal)).toMatch(
