@@ -826,6 +826,7 @@ export const personalData = {
     reason: move.keep('The words of the operator, in the certificate.'),
     counts: move.none,
     files: move.none,
+    is_scrubbed: move.none,
     finished_at: move.none,
     digest: move.none,
   },

@@ -1212,6 +1212,8 @@ export const erasuresTable = {
   counts: text,
   /** The number of removed files. */
   files: generated(bigint),
+  /** 1: the unused bytes of the embedded database were overwritten */
+  is_scrubbed: generated(smallint),
   /** null: unfinished */
   finished_at: nullable(bigint),
   /** SHA-256 of the certificate in hex; '' = unfinished */

@@ -118,6 +118,7 @@ for (const backend of testBackends())
           messages: mode,
           reason,
           files: mode === 'keep' ? 1 : 2,
+          is_scrubbed: backend.name === 'sqlite',
         })
         const counted = ownedTables.filter((table) => !leftTables[mode].includes(table))
         expect(Object.keys(certificate.counts)).toEqual(expect.arrayContaining(counted))

@@ -1,7 +1,7 @@
 import { erasureModes, holdKinds } from '../../enums.js'
 import { instant, resource } from '../../resource.js'
 import { CheckFault } from './integrity.js'
-import { array, freeObject, int64, type Static, stringEnum, text } from '../../schema.js'
+import { array, boolean, freeObject, int64, type Static, stringEnum, text } from '../../schema.js'
 
 /** A certificate has nothing of the person but the ID. */
 export const ErasureCertificate = resource(
@@ -19,6 +19,10 @@ export const ErasureCertificate = resource(
         'the rows of the person when it began, by table; all of them are gone, or emptied',
     }),
     files: int64({ description: 'number of removed files' }),
+    is_scrubbed: boolean({
+      description:
+        'true: what the file of the embedded database kept of removed rows was overwritten; false: PostgreSQL, or a file of more than 137 GB, which hermod compact writes anew',
+    }),
     digest: text('SHA-256 in hex of the other members as JSON with sorted names; "": unfinished'),
   },
 )

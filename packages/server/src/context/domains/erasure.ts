@@ -102,6 +102,7 @@ export function createErasure(
   const erasures = new ErasureService({
     ...{ database, store, rows, holds, check, apps, clock },
     steps: [...erasureSteps(infrastructure, services), removingExports],
+    scrub: (signal) => scrub(database, signal),
     jobs: longJobs,
     dataDir: config.dataDir,
     backupFolders: () => new KnownTargets(config.dataDir).list(),
@@ -169,19 +170,24 @@ function erasureSteps(
         await webhooks.webhookAttempts.eraseAnswers(user.appId)
       },
     },
-    {
-      text: 'overwriting unused space of the database',
-      run: (_, { signal }) => scrub(database, signal),
-    },
   ]
 }
 
-/** Removes earlier values from the file and the log of the embedded database. */
-async function scrub({ dialect }: Infrastructure['database'], signal: AbortSignal): Promise<void> {
+/**
+ * Removes earlier values from the file and the log of the embedded database.
+ * @returns false where there is none, or it is too large
+ */
+async function scrub(
+  { dialect }: Infrastructure['database'],
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (!dialect.scrub) return false
   let heldSince: number | null = null
-  for (let from: number | null = 1; from !== null && dialect.scrub; ) {
+  for (let from = 1; ; ) {
     signal.throwIfAborted()
-    const next: number | null | 'held' = await dialect.scrub(from)
+    const next = await dialect.scrub(from)
+    if (next === null) return true
+    if (next === 'too_large') return false
     if (next === 'held') {
       heldSince ??= performance.now()
       if (performance.now() - heldSince > logWaitMs)

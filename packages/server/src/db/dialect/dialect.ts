@@ -6,6 +6,7 @@ import type {
   QueryExecutorProvider,
 } from '../kysely.js'
 import type { CheckpointStatistics, PausedCheckpoints } from './sqlite-checkpointer.js'
+import type { ScrubResult } from './sqlite-scrub.js'
 
 /** SQL type of a bulk column, as PostgreSQL names it. */
 export type ColumnType = 'text' | 'bigint' | 'integer' | 'smallint'
@@ -212,10 +213,8 @@ export interface SqlDialect {
    * Removes what a file keeps of earlier values, in steps: empties the log, and overwrites unused
    * bytes of some pages. Absent where there is no such file.
    * @param from the page where the step before ended; 1 for the first one
-   * @returns where the next step begins, null after the last one; `held` while a read or a pause
-   * holds the log
    */
-  readonly scrub?: (from: number) => Promise<number | null | 'held'>
+  readonly scrub?: (from: number) => Promise<ScrubResult>
   /** A unique key of the table is taken. */
   isTaken(error: unknown): boolean
   /** A row was not as its table demands. */

@@ -1,5 +1,6 @@
 /** Copies the write-ahead log of the embedded database into its file while the writer continues. */
 import { closeSync, openSync, statSync } from 'node:fs'
+import type { ScrubResult } from './sqlite-scrub.js'
 
 /** The result of a checkpoint, in frames of the log: one page each. */
 export interface CheckpointState {
@@ -25,7 +26,7 @@ export interface CheckpointThreads {
    */
   finish(): Promise<CheckpointState>
   /** Empties the log and scrubs some pages on the writer's connection; see SqlDialect.scrub. */
-  scrub(descriptor: number, from: number): Promise<number | null | 'held'>
+  scrub(descriptor: number, from: number): Promise<ScrubResult>
   /** Ends the thread of `pass` and `sync`, if it runs. */
   close(): Promise<void>
 }
@@ -183,7 +184,7 @@ export class Checkpointer {
   }
 
   /** A step of SqlDialect.scrub, as a step of checkpoints. The writer waits meanwhile. */
-  async scrub(from: number): Promise<number | null | 'held'> {
+  async scrub(from: number): Promise<ScrubResult> {
     while (this.#running) await this.#running
     if (this.#isClosed || this.#mustCopyAgain || this.#pauses > 0) return 'held'
     clearTimeout(this.#timer)

@@ -1,4 +1,12 @@
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import {
+  closeSync,
+  ftruncateSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
@@ -33,7 +41,8 @@ it('unused bytes are overwritten, and what the database holds stays as it is', (
     const rows = () => database.prepare('select * from texts order by app, number').all()
     const before = rows()
     expect(readFileSync(path).includes('gone')).toBe(true)
-    for (let from: number | null = 1; from !== null; ) from = scrubPages(descriptor, from)
+    for (let from: ReturnType<typeof scrubPages> = 1; typeof from === 'number'; )
+      from = scrubPages(descriptor, from)
     expect(readFileSync(path).includes('gone')).toBe(false)
     database.exec('pragma shrink_memory')
     expect(rows()).toEqual(before)
@@ -43,6 +52,23 @@ it('unused bytes are overwritten, and what the database holds stays as it is', (
     expect(rows()).toEqual(before)
   } finally {
     database.close()
+    closeSync(descriptor)
+    rmSync(folder, { recursive: true })
+  }
+})
+
+it('a file of more than 137 GB is left as it is', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'hermod-scrub-'))
+  const descriptor = openSync(join(folder, 'large.db'), 'w+')
+  try {
+    const head = Buffer.alloc(4_096)
+    head.writeUInt16BE(head.length, 16)
+    writeSync(descriptor, head)
+    ftruncateSync(descriptor, head.length * 2 ** 25)
+    expect(scrubPages(descriptor, 1)).toBe(513)
+    ftruncateSync(descriptor, head.length * (2 ** 25 + 1))
+    expect(scrubPages(descriptor, 1)).toBe('too_large')
+  } finally {
     closeSync(descriptor)
     rmSync(folder, { recursive: true })
   }

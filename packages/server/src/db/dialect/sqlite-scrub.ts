@@ -16,6 +16,12 @@ const headBytesByType: ReadonlyMap<number, number> = new Map([
 /** Other pages begin with the number of a page, which is smaller than a type of b-tree pages up to here. */
 const maxPages = 2 ** 25
 
+/**
+ * The first page of the next step; null: it was the last one; `held`: a read or a pause holds the
+ * log, nothing was done; `too_large`: nothing of such a file is overwritten.
+ */
+export type ScrubResult = number | null | 'held' | 'too_large'
+
 const pagesPerStep = 512
 const zeros = Buffer.alloc(65_536)
 
@@ -28,15 +34,14 @@ const zeros = Buffer.alloc(65_536)
  *
  * @param descriptor of the database file
  * @param from the first page, from 1
- * @returns the first page of the next step; null after the last one
  */
-export function scrubPages(descriptor: number, from: number): number | null {
+export function scrubPages(descriptor: number, from: number): Exclude<ScrubResult, 'held'> {
   const head = Buffer.alloc(fileHeadBytes)
   if (readSync(descriptor, head, 0, fileHeadBytes, 0) < fileHeadBytes) return null
   const pageSize = head.readUInt16BE(pageSizeAt) === 1 ? 65_536 : head.readUInt16BE(pageSizeAt)
   const usable = pageSize - (head[reservedAt] ?? 0)
   const pages = Math.floor(fstatSync(descriptor).size / pageSize)
-  if (pages > maxPages) return null
+  if (pages > maxPages) return 'too_large'
   const count = Math.min(pagesPerStep, pages - from + 1)
   if (count <= 0) return null
   const bytes = Buffer.allocUnsafe(count * pageSize)

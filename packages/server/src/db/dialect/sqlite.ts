@@ -23,6 +23,7 @@ import {
   walFrameBytes,
 } from './sqlite-checkpointer.js'
 import { ReaderConnection, setsOf } from './sqlite-reader.js'
+import type { ScrubResult } from './sqlite-scrub.js'
 import { seedStatistics } from './sqlite-statistics.js'
 import type { WorkerOptions, WorkerRequest, WorkerResponse } from './sqlite-worker.js'
 
@@ -419,10 +420,10 @@ class ThreadConnection implements DatabaseConnection {
   }
 
   /** Overwrites unused bytes of pages, between two transactions. */
-  async scrub(descriptor: number, from: number): Promise<number | null> {
+  async scrub(descriptor: number, from: number): Promise<ScrubResult> {
     const response = await this.#request({ scrub: { descriptor, from } })
     if (!('output' in response)) throw new Error('the database thread answered something else')
-    return response.output as number | null
+    return response.output as ScrubResult
   }
 
   /** Copies pages from the log into the database file again, between two transactions. */

@@ -800,6 +800,7 @@ const clusteredTables = {
     reason text not null,
     counts text not null,
     files bigint not null default 0,
+    is_scrubbed smallint not null default 0,
     finished_at bigint,
     digest text not null default '',
     primary key (app_id, user_id, begun_at)`,

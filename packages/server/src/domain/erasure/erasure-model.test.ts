@@ -3,7 +3,7 @@ import { type Certificate, digestOf } from './erasure-model.js'
 
 const certificate: Certificate = {
   ...{ app_id: 'app', user_id: 7, begun_at: 1, finished_at: 2, messages: 'delete' },
-  ...{ reason: 'why', counts: { users: 1, messages: 2 }, files: 0, digest: '' },
+  ...{ reason: 'why', counts: { users: 1, messages: 2 }, files: 0, is_scrubbed: true, digest: '' },
 }
 
 it('the digest of a certificate depends on its values alone, not on their order or on itself', () => {

@@ -24,6 +24,7 @@ export type Certificate = {
   readonly reason: string
   readonly counts: Readonly<Record<string, number>>
   readonly files: number
+  readonly is_scrubbed: boolean
   /** '' = unfinished */
   readonly digest: string
 }
@@ -62,6 +63,7 @@ export function certificateOf(row: ErasureRow): Certificate {
     reason: row.reason,
     counts: JSON.parse(row.counts) as Record<string, number>,
     files: row.files,
+    is_scrubbed: row.isScrubbed === 1,
     digest: row.digest,
   }
 }

@@ -25,6 +25,11 @@ interface ErasureServiceOptions {
   readonly holds: Pick<HoldService, 'requireNone'>
   /** The parts of an erasure, in their order; the first one deletes the user. */
   readonly steps: readonly ErasureStep[]
+  /**
+   * Overwrites what the file of the embedded database keeps of removed rows.
+   * @returns false where there is no such file, or it is too large
+   */
+  readonly scrub: (signal: AbortSignal) => Promise<boolean>
   readonly check: Pick<ErasedCheck, 'remaining'>
   readonly jobs: Pick<LongJobs, 'start'>
   readonly apps: { get(appId: string): Promise<unknown> }
@@ -63,7 +68,7 @@ export class ErasureService {
    * @throws AppError erasure_held, erasure_unfinished; Error naming what is left
    */
   async erase(order: ErasureOrder, { signal, progress }: ErasureProgress): Promise<ErasureResult> {
-    const { database, store, holds, steps, check, clock } = this.options
+    const { database, store, holds, steps, scrub, check, clock } = this.options
     await holds.requireNone(order)
     await this.#requireOneMode(order)
     const begun = await this.#begin(order)
@@ -80,17 +85,19 @@ export class ErasureService {
       await run(order, { signal, erased })
     }
     signal.throwIfAborted()
+    progress({ done, total, text: 'overwriting unused space of the database' })
+    const isScrubbed = (await scrub(signal)) ? 1 : 0
     const left = await check.remaining(order, order.messages)
     if (left.length > 0)
       throw new Error(
         `rows of the user are left in ${left.map(({ table }) => table).join(', ')}; order the erasure again`,
       )
     const finishedAt = clock.now()
-    const certificate = certificateOf({ ...begun, finishedAt })
+    const certificate = certificateOf({ ...begun, finishedAt, isScrubbed })
     const finished = { ...certificate, digest: digestOf(certificate) }
     const unlisted = await this.#list(lineOf(finished))
     await database.transaction((tx) =>
-      store.finish(tx, begun, { finishedAt, digest: finished.digest }),
+      store.finish(tx, begun, { finishedAt, isScrubbed, digest: finished.digest }),
     )
     progress({ done: total, text: 'finished' })
     return { ...finished, unlisted }
@@ -139,6 +146,7 @@ export class ErasureService {
       ...{ appId, userId, messages, reason, files },
       begunAt: clock.now(),
       counts: JSON.stringify(byTable),
+      isScrubbed: 0,
       finishedAt: null,
       digest: '',
     }

@@ -33,11 +33,11 @@ export class ErasureStore {
   async finish(
     tx: Tx,
     { appId, userId, begunAt }: Pick<ErasureRow, 'appId' | 'userId' | 'begunAt'>,
-    { finishedAt, digest }: { readonly finishedAt: number; readonly digest: string },
+    { finishedAt, isScrubbed, digest }: Pick<ErasureRow, 'finishedAt' | 'isScrubbed' | 'digest'>,
   ): Promise<void> {
     await tx
       .updateTable('erasures')
-      .set({ finished_at: finishedAt, digest })
+      .set({ finished_at: finishedAt, is_scrubbed: isScrubbed, digest })
       .where('app_id', '=', appId)
       .where('user_id', '=', userId)
       .where('begun_at', '=', begunAt)
