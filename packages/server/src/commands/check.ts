@@ -2,11 +2,10 @@ import { type CheckReport, checkErased, checkIntegrity, upkeepChecks } from '@he
 import type { Command } from 'commander'
 import { CommandFailure } from './runtime/call.js'
 import { stateText } from './maintenance.js'
-import { type CommandContext, operatingCommand } from './runtime/command.js'
+import { type CommandContext, operatingCommand, parseId } from './runtime/command.js'
 import { commandOf, fileOption, flag, type GivenOptions, option } from './runtime/fields.js'
 import { fileNote } from './runtime/files.js'
 import { formatTable } from './runtime/output.js'
-import { parseUserId } from './user/which-user.js'
 
 export function addCheckCommand(program: Command, context: CommandContext): void {
   const command = operatingCommand(
@@ -34,7 +33,7 @@ const fields = {
   erased: option(
     '--erased <user_id>',
     'looks for data of a user who was erased instead; needs --app',
-    parseUserId,
+    parseId,
   ),
   app_id: option('--app <app_id>', 'the application of the erased user'),
   texts: fileOption(

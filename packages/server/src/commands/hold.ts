@@ -1,9 +1,8 @@
 import { type ErasureHold, listHolds, releaseHold, setHold } from '@hermod/protocol'
 import { type Command, InvalidArgumentError } from 'commander'
-import type { CommandContext } from './runtime/command.js'
+import { type CommandContext, parseId } from './runtime/command.js'
 import { app, argument, operationCommand, option, required } from './runtime/fields.js'
 import { formatTable, record } from './runtime/output.js'
-import { parseUserId } from './user/which-user.js'
 
 const name = argument('<name>', 'the name of the case')
 
@@ -19,7 +18,7 @@ export function addHoldCommands(program: Command, context: CommandContext): void
     fields: {
       name,
       app_id: app,
-      user_id: option('--user <user_id>', 'a user, deleted or not', parseUserId),
+      user_id: option('--user <user_id>', 'a user, deleted or not', parseId),
       conversation: option(
         '--conversation <ids>',
         'a group, or two users with a comma between them',
@@ -56,5 +55,5 @@ function rowOf({ app_id, name, kind, user_id, conversation, reason, held_at }: E
 function parseIds(text: string): number[] {
   const ids = text.split(',')
   if (ids.length > 2) throw new InvalidArgumentError('It must be a group, or two users.')
-  return ids.map((id) => parseUserId(id.trim()))
+  return ids.map((id) => parseId(id.trim()))
 }

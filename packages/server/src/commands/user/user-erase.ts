@@ -6,11 +6,11 @@ import {
   listErasures,
 } from '@hermod/protocol'
 import type { Command } from 'commander'
-import type { CommandContext } from '../runtime/command.js'
+import { type CommandContext, parseId } from '../runtime/command.js'
 import { app, argument, choice, operationCommand, option, required } from '../runtime/fields.js'
 import { longJobCommand } from '../runtime/long-job.js'
 import { formatTable, record } from '../runtime/output.js'
-import { parseUserId, which, withUserFields } from './which-user.js'
+import { which, withUserFields } from './which-user.js'
 
 const user = argument('<user>', 'username or user ID; of a deleted user the ID', which)
 
@@ -51,7 +51,7 @@ export function addUserErasureCommands(parent: Command, context: CommandContext)
     operation: listErasures,
     fields: {
       app_id: app,
-      user_id: option('--user <user_id>', 'only those of this user', parseUserId),
+      user_id: option('--user <user_id>', 'only those of this user', parseId),
     },
     shown: ({ erasures }) => erasures,
     text: ({ erasures }, { app_id }) =>

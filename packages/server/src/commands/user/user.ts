@@ -11,7 +11,7 @@ import {
 } from '@hermod/protocol'
 import type { Command } from 'commander'
 import { CommandFailure } from '../runtime/call.js'
-import type { CommandContext } from '../runtime/command.js'
+import { type CommandContext, parseId } from '../runtime/command.js'
 import {
   argument,
   byDefault,
@@ -25,7 +25,7 @@ import { formatTable, type OutputRow, record } from '../runtime/output.js'
 import { addUserErasureCommands } from './user-erase.js'
 import { addUserExportCommand } from './user-export.js'
 import { addUserImportCommand } from './user-import.js'
-import { parseUserId, which, withUserFields } from './which-user.js'
+import { which, withUserFields } from './which-user.js'
 
 const statusWords: Readonly<Record<number, string>> = {
   [userStatus.normal]: 'normal',
@@ -86,9 +86,9 @@ export function addUserCommands(program: Command, context: CommandContext): void
     operation: exportUsers,
     fields: {
       app_id,
-      limit: byDefault(option('--limit <number>', 'at most this many, up to 500', parseUserId), 50),
+      limit: byDefault(option('--limit <number>', 'at most this many, up to 500', parseId), 50),
       cursor: option('--after <user_id>', 'where the list before this one ended', (text) =>
-        String(parseUserId(text)),
+        String(parseId(text)),
       ),
     },
     shown: ({ users }) => users,

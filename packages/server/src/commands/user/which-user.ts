@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from 'commander'
+import { parseId } from '../runtime/command.js'
 
 /** A user as an argument: a username contains a character that is no digit, so digits are an ID. */
 export type Which = { readonly user_id: number } | { readonly username: string }
@@ -9,12 +9,5 @@ export function withUserFields<V extends { readonly user: Which }>({ user, ...va
 }
 
 export function which(input: string): Which {
-  return /^\d+$/.test(input) ? { user_id: parseUserId(input) } : { username: input }
-}
-
-/** @throws InvalidArgumentError */
-export function parseUserId(input: string): number {
-  if (!/^\d+$/.test(input) || !Number.isSafeInteger(Number(input)))
-    throw new InvalidArgumentError('It must be a positive integer.')
-  return Number(input)
+  return /^\d+$/.test(input) ? { user_id: parseId(input) } : { username: input }
 }
