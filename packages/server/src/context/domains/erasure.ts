@@ -91,7 +91,7 @@ export function createErasure(
   const dataExports = new DataExportService({
     ...{ database, blobs, clock },
     store: new ExportStore(),
-    files: services.files.fileErasure,
+    files: stores.files,
     jobs: longJobs,
     folder: join(config.dataDir, 'exports'),
   })

@@ -3,13 +3,12 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { Database, Queryable } from '../../db/database.js'
-import { type PersonalColumn, personalData } from '../../db/personal-data.js'
 import { sql } from '../../db/kysely.js'
 import type { UserKey } from '../users/user-model.js'
 import { countTexts } from './raw-search.js'
 import type { ErasureMode } from './erasure-model.js'
 import type { ErasureStore } from './erasure-store.js'
-import type { PersonalRowsStore, RowCount } from './personal-rows-store.js'
+import { personalTables, type PersonalRowsStore, type RowCount } from './personal-rows-store.js'
 
 interface ErasedCheckOptions {
   readonly database: Database
@@ -47,18 +46,21 @@ export interface ErasedReport {
   readonly faults: readonly ErasedFault[]
 }
 
-const tables: readonly (readonly [string, Readonly<Record<string, PersonalColumn>>])[] =
-  Object.entries(personalData)
-
 /** Looks for data of users who were erased. */
 export class ErasedCheck {
   constructor(private readonly options: ErasedCheckOptions) {}
 
-  /** Returns what an erasure of a mode has left, by table. */
-  async remaining(user: UserKey, mode: ErasureMode): Promise<RowCount[]> {
+  /**
+   * Returns what an erasure of a mode has left, by table.
+   * @throws when the signal is aborted
+   */
+  async remaining(
+    user: UserKey,
+    mode: ErasureMode,
+    signal: AbortSignal = new AbortController().signal,
+  ): Promise<RowCount[]> {
     const { database, rows, texts } = this.options
     const counts = await database.snapshot((db) => rows.count(db, user, mode))
-    const { signal } = new AbortController()
     for (const { place, count } of texts) {
       const found = await count(user, mode, signal)
       if (found > 0) counts.push({ table: place, rows: found })
@@ -94,14 +96,14 @@ export class ErasedCheck {
     const searched = texts.length === 0 ? [] : await files()
     for (const file of searched)
       faults.push(...(await searchFile(file, texts, inTables.length > 0)))
-    return { checked: tables.length + searched.length, faults }
+    return { checked: personalTables.length + searched.length, faults }
   }
 
   async #searchTables(texts: readonly string[]): Promise<ErasedFault[]> {
     const { database } = this.options
     const faults: ErasedFault[] = []
     await database.snapshot(async (db) => {
-      for (const [table, columns] of tables) {
+      for (const [table, columns] of personalTables) {
         const names = Object.keys(columns)
         const has = (column: string, text: string) =>
           database.dialect.name === 'sqlite'

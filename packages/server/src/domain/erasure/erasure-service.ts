@@ -1,7 +1,7 @@
 import { AppError } from '@hermod/protocol'
 import type { Database } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
-import type { LongJobs, Progress } from '../long-jobs/long-job-model.js'
+import type { LongJobRun, LongJobs } from '../long-jobs/long-job-model.js'
 import type { UserKey } from '../users/user-model.js'
 import type { ErasedCheck } from './erased-check.js'
 import { appendErasure, type ErasureLine } from './erasure-log.js'
@@ -40,11 +40,8 @@ interface ErasureServiceOptions {
   readonly clock: Clock
 }
 
-/** The run of an erasure, as a job or another caller sees it. */
-export interface ErasureProgress {
-  readonly signal: AbortSignal
-  progress(progress: Progress): void
-}
+/** The run of an erasure, by a job or another caller. */
+type ErasureProgress = Pick<LongJobRun, 'signal' | 'progress'>
 
 /** Erases everything of persons. */
 export class ErasureService {
@@ -87,7 +84,7 @@ export class ErasureService {
     signal.throwIfAborted()
     progress({ done, total, text: 'overwriting unused space of the database' })
     const isScrubbed = (await scrub(signal)) ? 1 : 0
-    const left = await check.remaining(order, order.messages)
+    const left = await check.remaining(order, order.messages, signal)
     if (left.length > 0)
       throw new Error(
         `rows of the user are left in ${left.map(({ table }) => table).join(', ')}; order the erasure again`,

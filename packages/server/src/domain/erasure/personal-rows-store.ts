@@ -1,32 +1,25 @@
-import { filePurpose, type erasureModes, type Int64 } from '@hermod/protocol'
+import { filePurpose } from '@hermod/protocol'
 import type { Queryable } from '../../db/database.js'
 import { sql } from '../../db/kysely.js'
 import { emptyUser, type PersonalColumn, personalData } from '../../db/personal-data.js'
+import { namesSender } from '../messaging/log/message-store.js'
+import type { UserKey } from '../users/user-model.js'
+import type { ErasureMode } from './erasure-model.js'
 
-type Mode = (typeof erasureModes)[number]
+/** The table of personal data as a list. */
+export const personalTables: readonly (readonly [
+  table: string,
+  columns: Readonly<Record<string, PersonalColumn>>,
+])[] = Object.entries(personalData)
 
-interface Person {
-  readonly appId: string
-  readonly userId: Int64
-}
-
-/** A table with rows of persons, and its columns that name them. */
-export interface OwnedTable {
-  readonly table: string
-  readonly owners: readonly string[]
-}
-
-const tables: readonly (readonly [string, Readonly<Record<string, PersonalColumn>>])[] =
-  Object.entries(personalData)
-
-/** The tables with rows of persons. */
-export const ownedTables: readonly OwnedTable[] = tables.flatMap(([table, columns]) => {
+/** The tables with rows of persons, and their columns that name them. */
+const ownedTables = personalTables.flatMap(([table, columns]) => {
   const owners = Object.keys(columns).filter((column) => columns[column]?.isOwner)
   return owners.length > 0 ? [{ table, owners }] : []
 })
 
 /** The tables whose rows an erasure leaves, by its mode; messages have a rule of their own. */
-const leftTables: Readonly<Record<Mode, readonly string[]>> = {
+const leftTables: Readonly<Record<ErasureMode, readonly string[]>> = {
   keep: ['messages', 'own_notifications', 'receipt_requests', 'files'],
   anonymise: ['own_notifications'],
   delete: [],
@@ -44,26 +37,25 @@ export interface RowCount {
 /** Finds rows of persons by the table of personal data. Read it in a snapshot: few have an index. */
 export class PersonalRowsStore {
   /** Counts the rows that an erasure of the mode removes or empties, by table, without zeros. */
-  async count(db: Queryable, person: Person, mode: Mode): Promise<RowCount[]> {
+  async count(db: Queryable, user: UserKey, mode: ErasureMode): Promise<RowCount[]> {
     const counts: RowCount[] = []
     for (const { table, owners } of ownedTables) {
       if (leftTables[mode].includes(table)) continue
-      const isOwner = sql.join(
-        owners.map((owner) => sql`${sql.ref(owner)} = ${person.userId}`),
-        sql` or `,
-      )
-      const condition = sql`app_id = ${person.appId} and (${isOwner})${conditionOf(table, mode)}`
+      // An anonymised message keeps its text.
+      const namesMore =
+        table === 'messages' && mode === 'anonymise' ? sql` and ${namesSender}` : sql``
       const { rows } = await sql<{ count: number }>`
-        select count(*) as count from ${sql.table(table)} where ${condition}`.execute(db)
+        select count(*) as count from ${sql.table(table)}
+        where ${isOfUser(owners, user)}${namesMore}`.execute(db)
       const count = Number(rows[0]?.count ?? 0)
       if (count > 0) counts.push({ table, rows: count })
     }
-    if (await this.#hasProfile(db, person)) counts.push({ table: profiles, rows: 1 })
+    if (await this.#hasProfile(db, user)) counts.push({ table: profiles, rows: 1 })
     return counts
   }
 
   /** Counts the files that an erasure removes; avatars of groups stay. */
-  async countFiles(db: Queryable, { appId, userId }: Person, mode: Mode): Promise<number> {
+  async countFiles(db: Queryable, { appId, userId }: UserKey, mode: ErasureMode): Promise<number> {
     const row = await db
       .selectFrom('files')
       .select(({ fn }) => fn.countAll<number>().as('count'))
@@ -76,7 +68,7 @@ export class PersonalRowsStore {
   }
 
   /** Tests whether the row of a user has a value that an erasure empties. */
-  async #hasProfile(db: Queryable, { appId, userId }: Person): Promise<boolean> {
+  async #hasProfile(db: Queryable, { appId, userId }: UserKey): Promise<boolean> {
     const row = await db
       .selectFrom('users')
       .selectAll()
@@ -89,9 +81,8 @@ export class PersonalRowsStore {
   }
 }
 
-/** An anonymised message keeps its text, and a group its avatar. */
-function conditionOf(table: string, mode: Mode) {
-  if (table === 'messages' && mode === 'anonymise')
-    return sql` and (attachment <> '' or config <> '' or ext <> '' or sender_device_sn <> 0 or transaction_id is not null)`
-  return sql``
+/** Condition that a row is one of a user, by the columns that name users. */
+export function isOfUser(owners: readonly string[], { appId, userId }: UserKey) {
+  const isOwner = owners.map((owner) => sql`${sql.ref(owner)} = ${userId}`)
+  return sql`app_id = ${appId} and (${sql.join(isOwner, sql` or `)})`
 }

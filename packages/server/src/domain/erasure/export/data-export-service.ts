@@ -9,9 +9,8 @@ import type { Clock } from '../../../lib/clock.js'
 import { stringifyJson } from '../../../lib/json.js'
 import { syncFolder } from '../../../lib/system/sync-folder.js'
 import { originalKey, type StoredFile } from '../../files/file-model.js'
-import { type LongJobs, longJobKind } from '../../long-jobs/long-job-model.js'
+import { type LongJobRun, type LongJobs, longJobKind } from '../../long-jobs/long-job-model.js'
 import type { UserKey } from '../../users/user-model.js'
-import type { ErasureProgress } from '../erasure-service.js'
 import type { ExportStore } from './export-store.js'
 import { type ExportedTable, exportedTables } from './exported-tables.js'
 import { readme } from './readme.js'
@@ -32,6 +31,8 @@ interface DataExportServiceOptions {
   readonly folder: string
   readonly clock: Clock
 }
+
+type ExportRun = Pick<LongJobRun, 'signal' | 'progress'>
 
 /** An export as it is ordered. */
 export interface DataExportOrder extends UserKey {
@@ -100,7 +101,7 @@ export class DataExportService {
    */
   async export(
     { appId, userId, folder }: DataExportOrder,
-    { signal, progress }: ErasureProgress,
+    { signal, progress }: ExportRun,
   ): Promise<DataExportResult> {
     const { database, store, clock } = this.options
     const user = { appId, userId }
@@ -147,7 +148,7 @@ export class DataExportService {
   async #exportFiles(
     user: UserKey,
     folder: string,
-    { signal, progress }: ErasureProgress,
+    { signal, progress }: ExportRun,
   ): Promise<number> {
     const { database, files, blobs } = this.options
     let count = 0

@@ -1,19 +1,15 @@
-import type { Int64 } from '@hermod/protocol'
 import type { Queryable } from '../../../db/database.js'
 import { sql } from '../../../db/kysely.js'
+import type { UserKey } from '../../users/user-model.js'
+import { isOfUser } from '../personal-rows-store.js'
 import { type ExportedTable, profileColumns } from './exported-tables.js'
-
-interface Person {
-  readonly appId: string
-  readonly userId: Int64
-}
 
 type Row = Readonly<Record<string, unknown>>
 
 /** Reads the rows of persons. Read it in a snapshot: few tables have an index for it. */
 export class ExportStore {
   /** Returns the profile of a person. */
-  async profile(db: Queryable, { appId, userId }: Person): Promise<Row> {
+  async profile(db: Queryable, { appId, userId }: UserKey): Promise<Row> {
     const { rows } = await sql<Row>`
       select app_id, user_id, deleted_at, ${columnList(profileColumns)} from users
       where app_id = ${appId} and user_id = ${userId}`.execute(db)
@@ -23,20 +19,16 @@ export class ExportStore {
   /** Returns a page of the rows of a person, without the words of others. */
   async list(
     db: Queryable,
-    { appId, userId }: Person,
+    user: UserKey,
     { table, owners, author, columns, words, order }: ExportedTable,
     { offset, limit }: { readonly offset: number; readonly limit: number },
   ): Promise<Row[]> {
-    const isOwner = sql.join(
-      owners.map((owner) => sql`${sql.ref(owner)} = ${userId}`),
-      sql` or `,
-    )
     const { rows } = await sql<Row>`
       select ${columnList(columns)} from ${sql.table(table)}
-      where app_id = ${appId} and (${isOwner})
+      where ${isOfUser(owners, user)}
       order by ${columnList(order)} limit ${limit} offset ${offset}`.execute(db)
     return rows.map((row) =>
-      row[author] === userId
+      row[author] === user.userId
         ? row
         : Object.fromEntries(Object.entries(row).filter(([column]) => !words.includes(column))),
     )

@@ -1,4 +1,5 @@
-import { type PersonalColumn, personalData } from '../../../db/personal-data.js'
+import { personalData } from '../../../db/personal-data.js'
+import { personalTables } from '../personal-rows-store.js'
 
 /** A table as the export of a person has it. */
 export interface ExportedTable {
@@ -33,27 +34,26 @@ const orders: Readonly<Record<string, readonly string[]>> = {
   messages: ['low_id', 'high_id', 'msg_id'],
 }
 
-const tables: readonly (readonly [string, Readonly<Record<string, PersonalColumn>>])[] =
-  Object.entries(personalData)
-
 /** The tables with rows of persons, by the table of personal data. */
-export const exportedTables: readonly ExportedTable[] = tables.flatMap(([table, entries]) => {
-  const owners = Object.keys(entries).filter(
-    (column) => entries[column]?.isOwner && column !== ofOthers[table],
-  )
-  const [first] = owners
-  if (first === undefined) return []
-  const columns = Object.keys(entries).filter((column) => !withheld.test(column))
-  const isOfAuthor = ofAuthor[table]
-  return [
-    {
-      ...{ table, owners, columns },
-      author: authors[table] ?? first,
-      words: isOfAuthor ? columns.filter(isOfAuthor) : [],
-      order: orders[table] ?? columns,
-    },
-  ]
-})
+export const exportedTables: readonly ExportedTable[] = personalTables.flatMap(
+  ([table, entries]) => {
+    const owners = Object.keys(entries).filter(
+      (column) => entries[column]?.isOwner && column !== ofOthers[table],
+    )
+    const [first] = owners
+    if (first === undefined) return []
+    const columns = Object.keys(entries).filter((column) => !withheld.test(column))
+    const isOfAuthor = ofAuthor[table]
+    return [
+      {
+        ...{ table, owners, columns },
+        author: authors[table] ?? first,
+        words: isOfAuthor ? columns.filter(isOfAuthor) : [],
+        order: orders[table] ?? columns,
+      },
+    ]
+  },
+)
 
 /** The profile: the columns of users that an erasure empties. */
 export const profileColumns: readonly string[] = Object.entries(personalData.users)

@@ -60,13 +60,6 @@ export class FileErasure {
     }
   }
 
-  /** Lists files of a person in the order of their IDs; see the store. */
-  async listOfOwner(
-    ...page: Parameters<FileStore['listOfOwner']>
-  ): ReturnType<FileStore['listOfOwner']> {
-    return this.options.files.listOfOwner(...page)
-  }
-
   /** Removes blobs, and waits where a backup holds them or their store is unavailable. */
   async #removeBlobs(
     appId: string,

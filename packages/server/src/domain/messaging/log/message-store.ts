@@ -120,8 +120,8 @@ const loggedColumns = [
   'fields',
 ] as const
 
-/** Condition that a message has more of its sender than a text. */
-const namesSender = sql<boolean>`(attachment <> '' or config <> '' or ext <> '' or sender_device_sn <> 0 or transaction_id is not null)`
+/** Condition that a message has more of its sender than a text: an erasure that keeps texts empties it. */
+export const namesSender = sql<boolean>`(attachment <> '' or config <> '' or ext <> '' or sender_device_sn <> 0 or transaction_id is not null)`
 
 /** Bounds the search for the sender of a message. */
 const newestMessages = 1_000
