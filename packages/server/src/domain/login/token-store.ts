@@ -131,15 +131,7 @@ export class TokenStore {
       .where('revoked_at', 'is', null)
       .where('expires_at', '>', revokedAt)
       .limit(limit)
-    const rows = await tx
-      .updateTable('user_tokens')
-      .set({ revoked_at: revokedAt })
-      .where('app_id', '=', appId)
-      .where('token_hash', 'in', some)
-      .returning('token_hash')
-      .execute()
-    this.#forget(tx, appId, rows)
-    return rows.length
+    return this.#revoke(tx, appId, some, revokedAt)
   }
 
   /** Counts the tokens of all applications that are valid at a time. */
@@ -184,14 +176,7 @@ export class TokenStore {
       .where('revoked_at', 'is', null)
       .limit(maxEnded)
       .offset(keep)
-    const rows = await tx
-      .updateTable('user_tokens')
-      .set({ revoked_at: revokedAt })
-      .where('app_id', '=', appId)
-      .where('token_hash', 'in', oldest)
-      .returning('token_hash')
-      .execute()
-    this.#forget(tx, appId, rows)
+    await this.#revoke(tx, appId, oldest, revokedAt)
   }
 
   /** Deletes the tokens of a user except the newest ones, at most `limit` at a time. */
@@ -229,6 +214,24 @@ export class TokenStore {
       )
       .executeTakeFirst()
     return Number(numDeletedRows)
+  }
+
+  /** Ends the tokens of a query of hashes. @returns their number */
+  async #revoke(
+    tx: Tx,
+    appId: string,
+    hashes: ReturnType<typeof hashesNewestFirst>,
+    revokedAt: number,
+  ): Promise<number> {
+    const rows = await tx
+      .updateTable('user_tokens')
+      .set({ revoked_at: revokedAt })
+      .where('app_id', '=', appId)
+      .where('token_hash', 'in', hashes)
+      .returning('token_hash')
+      .execute()
+    this.#forget(tx, appId, rows)
+    return rows.length
   }
 
   #forget(tx: Tx, appId: string, rows: readonly { readonly token_hash: string }[]): void {
