@@ -67,8 +67,9 @@ export const listErasures = operation({
 })
 
 /**
- * What an erasure with `messages: keep` or `anonymise` leaves is no fault. The texts are looked for
- * in every table, and in all bytes of the embedded database and its log, unused space included.
+ * Messages that an erasure with `messages: keep` or `anonymise` has left are no fault. The texts are
+ * looked for in every table, and in all bytes of the embedded database and its log, unused space
+ * included.
  */
 export const checkErased = operation({
   ...operatorOperation,
@@ -90,7 +91,7 @@ export const checkErased = operation({
   errors: ['app_not_found', 'user_not_found'],
 })
 
-/** What the folder contains is in docs/guides/erasure.md. */
+/** docs/guides/erasure.md lists the contents of the folder. */
 export const exportUserData = operation({
   ...operatorOperation,
   id: 'operator.user.data_export',
@@ -143,7 +144,7 @@ export const releaseHold = operation({
   errors: ['app_not_found', 'hold_not_found'],
 })
 
-/** Of all applications, or of one. */
+/** Lists the holds of all applications, or of one. */
 export const listHolds = operation({
   ...operatorOperation,
   id: 'operator.hold.list',

@@ -39,7 +39,7 @@ export const userErasure = longJobKind<ErasureOrder, ErasureResult>('user_erase'
 
 /** A part of an erasure. It finds what is left, so a repeat after a kill is harmless. */
 export interface ErasureStep {
-  /** What it does, for the progress. */
+  /** The work of the step, for the progress. */
   readonly text: string
   /** @throws when the signal is aborted */
   run(erasure: ErasureOrder, run: ErasureRun): Promise<void>

@@ -9,7 +9,7 @@ interface Exported {
   readonly at: number
 }
 
-/** What the lines of a table are, for the person. */
+/** Meanings of the lines of each table, for the person. */
 const meanings: Readonly<Record<string, string>> = {
   user_badges: 'the number on the icon of the app',
   user_settings: 'settings',

@@ -27,9 +27,9 @@ import type { MessageRecalls } from './message-recalls.js'
 import type { StreamEnds } from './stream-ends.js'
 
 /** The messages of a person after an erasure. */
-export type ErasureMode = (typeof erasureModes)[number]
+type ErasureMode = (typeof erasureModes)[number]
 
-export interface MessageErasureOptions {
+interface MessageErasureOptions {
   readonly database: Database
   readonly messages: MessageStore
   readonly conversations: Pick<ConversationStore, 'lockForUpdate'>
