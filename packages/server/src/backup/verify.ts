@@ -7,7 +7,7 @@ import type { BlobStore } from '../blobs/blob-store.js'
 import { dayMs } from '../lib/clock.js'
 import { syncFolder } from '../lib/system/sync-folder.js'
 import { version } from '../lib/version.js'
-import { type Digest, digestDifferences, type WorkOptions } from '../transfer/digest.js'
+import { digestDifferences, rowsOf, type WorkOptions } from '../transfer/digest.js'
 import { BackupError, targetError } from './backup-error.js'
 import {
   checkBytes,
@@ -245,10 +245,6 @@ async function compareDigest(
       differences.map((each) => `its rows are not those of its digest, ${each}`),
     )
   return { rows: total, digest: 'equal' }
-}
-
-function rowsOf(digest: Digest): number {
-  return Object.values(digest).reduce((sum, { count }) => sum + count, 0)
 }
 
 /** The failure of restored data in which `hermod check` finds faults. */

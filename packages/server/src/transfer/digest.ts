@@ -99,6 +99,11 @@ export async function forEachPage(
   }
 }
 
+/** Returns the number of rows of all types. */
+export function rowsOf(digest: Digest): number {
+  return Object.values(digest).reduce((sum, { count }) => sum + count, 0)
+}
+
 /** Lists the types in which two digests differ, as a text of each. */
 export function digestDifferences(expected: Digest, found: Digest): string[] {
   const names = [...new Set([...Object.keys(expected), ...Object.keys(found)])].sort()

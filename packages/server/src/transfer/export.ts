@@ -6,7 +6,7 @@ import { BlobError, type BlobStore } from '../blobs/blob-store.js'
 import type { Queryable } from '../db/database.js'
 import { sql } from '../db/kysely.js'
 import { syncFolder } from '../lib/system/sync-folder.js'
-import { type Digest, forEachPage, LineSum, type WorkOptions } from './digest.js'
+import { type Digest, forEachPage, LineSum, rowsOf, type WorkOptions } from './digest.js'
 import { type LineRow, lineOf } from './lines.js'
 import type { ListedFile } from './listed-file.js'
 import {
@@ -131,8 +131,7 @@ export async function exportInstallation(
     files,
     dropped: Object.fromEntries(dropped.map(({ what, count }) => [what, count])),
   })
-  const rows = Object.values(data.digest).reduce((sum, { count }) => sum + count, 0)
-  return { folder, rows, files, dropped }
+  return { folder, rows: rowsOf(data.digest), files, dropped }
 }
 
 function unfinishedError(kinds: readonly string[]): TransferError {

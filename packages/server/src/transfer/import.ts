@@ -12,7 +12,7 @@ import { sql } from '../db/kysely.js'
 import { systemClock } from '../lib/clock.js'
 import { toInt64 } from '../lib/ids/int64.js'
 import { makeDerived } from './derived.js'
-import { digestDatabase, digestDifferences, type WorkOptions } from './digest.js'
+import { digestDatabase, digestDifferences, rowsOf, type WorkOptions } from './digest.js'
 import { hashed } from './export.js'
 import {
   deleteImport,
@@ -114,7 +114,7 @@ export async function checkExport(
   found: CompleteExport,
   options: WorkOptions,
 ): Promise<ExportCheck> {
-  const total = rowsOf(found.manifest)
+  const total = rowsOf(found.manifest.digest)
   const counts: Record<string, number> = {}
   const samples: LineProblem[] = []
   let problems = 0
@@ -155,14 +155,14 @@ export async function importInstallation(
     await importFiles(found, files, options)
     await makeDerived(db, manifest.ids_reserved_until)
     if (database.dialect.name === 'postgres') await sql`analyze`.execute(db)
-    options.progress?.({ done: 0, total: rowsOf(manifest), text: 'checking the database' })
+    options.progress?.({ done: 0, total: rowsOf(manifest.digest), text: 'checking the database' })
     await requireDigest(database, manifest, options)
   })
   await database.transaction(async (tx) => {
     if (manifest.is_copy) await markRestored(tx, manifest)
     await deleteImport(tx)
   })
-  return { isRestored: manifest.is_copy, rows: rowsOf(manifest), files: manifest.files }
+  return { isRestored: manifest.is_copy, rows: rowsOf(manifest.digest), files: manifest.files }
 }
 
 /** Returns a sentence about a database that cannot take an export, or null. */
@@ -214,7 +214,7 @@ async function importRows(
   { signal, progress }: WorkOptions,
 ): Promise<void> {
   const types = typesIn(manifest)
-  const total = rowsOf(manifest)
+  const total = rowsOf(manifest.digest)
   let state = begun
   let writing: Promise<unknown> = Promise.resolve()
   const first = types.findIndex(({ name }) => name === state.part)
@@ -257,10 +257,6 @@ function typesIn({ parts }: ExportManifest): readonly LineType[] {
 
 function countOf({ digest }: ExportManifest, type: string): number {
   return digest[type]?.count ?? 0
-}
-
-function rowsOf({ digest }: ExportManifest): number {
-  return Object.values(digest).reduce((sum, { count }) => sum + count, 0)
 }
 
 /** Inserts the rows of a type; columns that are made again are empty until then. */

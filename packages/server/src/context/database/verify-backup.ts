@@ -23,7 +23,7 @@ import { redactUrl } from '../../lib/secrets/redact.js'
 import { keyId } from '../../lib/secrets/secret-keys.js'
 import { listLiveNodes } from '../../nodes/live-nodes.js'
 import { createLog } from '../../observability/log.js'
-import { type Digest, digestDatabase, type WorkOptions } from '../../transfer/digest.js'
+import { type Digest, digestDatabase, rowsOf, type WorkOptions } from '../../transfer/digest.js'
 import { type ContextOptions, openContext } from '../context.js'
 import { hasSecretKey, loadSecretKeys } from '../secret-key.js'
 
@@ -95,8 +95,12 @@ export async function verifyCopy(
       work.progress?.({ text: 'checking the facts in the database' })
     })
     if (faults.length > 0) throw faultsError('copy', faults)
-    const rows = Object.values(digest).reduce((sum, { count }) => sum + count, 0)
-    return { rows, facts: checked, files: backup?.manifest.files.count ?? null, digest }
+    return {
+      rows: rowsOf(digest),
+      facts: checked,
+      files: backup?.manifest.files.count ?? null,
+      digest,
+    }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
