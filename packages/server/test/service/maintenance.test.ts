@@ -4,6 +4,7 @@ import { type Api, GatewayClient, isFullRun, testBackends, waitFor } from '@herm
 import { describe, expect, it } from 'vitest'
 import { timestampOf } from '../../dist/lib/ids/ids.js'
 import { openSql } from '../support/database/sql.js'
+import { fileTypes, pathOf, png, sendFile, targets } from '../support/files/files.js'
 import { callHermod } from '../support/hermod-command.js'
 import { InProcessServer, ownServer } from '../support/in-process-server.js'
 import { contents, send, sendText, statuses } from '../support/messaging/messaging.js'
@@ -112,6 +113,9 @@ describe.each(testBackends())('maintenance on $name', (backend) => {
     await using own = await InProcessServer.start(backend)
     const [alice, bob] = [await own.api.newSession(), await own.api.newSession()]
     await sendText(alice.api, bob.id, 'before')
+    const { data: ticket } = await alice.api.succeed('GET', '/file/upload/avatar/user')
+    const picture = { to_id: bob.id, to_type: targets.user, file_type: fileTypes.picture }
+    const pictureUrl = await sendFile(alice.api, picture, png)
     await own.stop()
     await own.sql.run(`update database_identity set state = 'restored', state_since = 1`)
     await own.sql.run(
@@ -125,8 +129,19 @@ describe.each(testBackends())('maintenance on $name', (backend) => {
       await admin.call('POST', '/message/send', { body: message(alice.id) }),
       await alice.api.call('GET', '/message/unread'),
       await own.api.call('GET', '/app/user/name_check', { query: { username: 'x' } }),
+      await bob.api.call('GET', pathOf(pictureUrl)),
     ]
     for (const answer of refused) expect(answer).toMatchObject({ status: 503, code: unavailable })
+    const client = await GatewayClient.connect(own.url)
+    const access = { appId: own.appId, accessToken: alice.token }
+    expect(await client.open(access)).toMatchObject({ code: unavailable })
+    await client.close()
+    const form = new FormData()
+    form.append('file', new Blob(['x']), 'x.png')
+    expect((await fetch(ticket.upload_url, { method: 'POST', body: form })).status).toBe(503)
+    expect(
+      (await admin.succeed('GET', '/events', { query: { after: '' } })).data.events,
+    ).not.toEqual([])
     const operator = own.api.as(own.operatorToken)
     await operator.succeed('GET', '/operator/v1/app/list')
     expect(await callHermod(['check'], own.settings)).toMatchObject({ code: 0 })
