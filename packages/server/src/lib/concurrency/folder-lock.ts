@@ -93,7 +93,7 @@ export function lockNewFolder(dir: string, { forRestore = false } = {}): FolderL
 function lock(folder: string, forRestore = false): FolderLock {
   if (!forRestore && existsSync(join(folder, restoringFolder)))
     throw new Error(
-      `the data folder ${folder} has an unfinished restore; run hermod restore with it once more`,
+      `the data folder ${folder} has an unfinished restore; run hermod restore <backup> --to ${folder} again, which begins anew`,
     )
   const pidFile = join(folder, 'hermod.pid')
   const database = openExclusively(folder, pidFile)
