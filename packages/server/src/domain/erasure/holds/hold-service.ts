@@ -63,8 +63,6 @@ export class HoldService {
   /** @throws AppError erasure_held naming the hold */
   async requireNone(user: UserKey): Promise<void> {
     const { database, holds } = this.options
-    const all = await database.read((db) => holds.list(db, user.appId))
-    if (all.length === 0) return
     const name = await database.snapshot((db) => holds.findForUser(db, user))
     if (name !== null)
       throw new AppError(

@@ -45,15 +45,19 @@ export function erased(
   event: Event,
   userIds: ReadonlySet<Int64>,
 ): EventPayloads[ActorEventKind] | null {
+  const changed = withoutTexts(event, userIds)
+  return JSON.stringify(changed) === JSON.stringify(event.payload) ? null : changed
+}
+
+function withoutTexts(
+  event: Event,
+  userIds: ReadonlySet<Int64>,
+): EventPayloads[ActorEventKind] | null {
   const { kind, payload } = event
-  const texts = kind in groupTexts ? groupTexts[kind as ActorEventKind] : undefined
-  const isOwn = texts !== undefined && 'actor_id' in payload && userIds.has(payload.actor_id)
-  const changed = isOwn
-    ? ({ ...payload, ...texts } as EventPayloads[ActorEventKind])
-    : texts === undefined
-      ? redacted(event, userIds)
-      : null
-  return JSON.stringify(changed) === JSON.stringify(payload) ? null : changed
+  const texts = groupTexts[kind as ActorEventKind]
+  if (texts === undefined) return redacted(event, userIds)
+  const isOwn = 'actor_id' in payload && userIds.has(payload.actor_id)
+  return isOwn ? ({ ...payload, ...texts } as EventPayloads[ActorEventKind]) : null
 }
 
 /**
