@@ -150,6 +150,8 @@ describe('a restore of the embedded database', () => {
     await operator.succeed('POST', '/operator/v1/app/update', {
       body: { app_id: restored.appId, settings: { system_name: 'Restored' } },
     })
+    // Afterwards an event may come twice: the backup may be older than the record of its delivery.
+    expect(receiver.requests).toBe(arrived)
 
     const { data: finished } = await operator.succeed<FinishedRestore>(
       'POST',
@@ -163,7 +165,6 @@ describe('a restore of the embedded database', () => {
       answerCode.token_invalid,
     )
     expect(Number(finished.newest_msg_id)).toBe(Number(before.events.at(-1)?.data.msg_id ?? 0))
-    expect(receiver.requests).toBe(arrived)
     const again = await operator.call('POST', '/operator/v1/restore/finish', { body: {} })
     expect(again.code).toBe(answerCode.not_restored)
 
