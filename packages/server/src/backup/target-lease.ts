@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type FileHandle, open, readFile, rename, rm } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { isRunning } from '../lib/concurrency/is-running.js'
 import { BackupError } from './backup-error.js'
 
 /** Contents of the file of a lease. */
@@ -162,14 +163,5 @@ function isOver({ host, pid, at }: Holder): boolean {
   if (host !== hostname()) return false
   const startedAt = Date.now() - process.uptime() * 1_000
   // In a container every start may have the same pid.
-  return pid === process.pid ? at < startedAt : !isAlive(pid)
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
+  return pid === process.pid ? at < startedAt : !isRunning(pid)
 }

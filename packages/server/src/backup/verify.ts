@@ -5,6 +5,7 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { BlobStore } from '../blobs/blob-store.js'
 import { dayMs } from '../lib/clock.js'
+import { isRunning } from '../lib/concurrency/is-running.js'
 import { syncFolder } from '../lib/system/sync-folder.js'
 import { version } from '../lib/version.js'
 import { digestDifferences, rowsOf, type WorkOptions } from '../transfer/digest.js'
@@ -139,19 +140,10 @@ async function removeRemains(place: string): Promise<void> {
   const own = `${workPrefix}${hostname()}-`
   for (const name of (await readdir(place)).filter((each) => each.startsWith(workPrefix))) {
     const pid = name.startsWith(own) ? Number(name.slice(own.length)) : Number.NaN
-    const isOver = pid > 0 && (pid === process.pid || !isAlive(pid))
+    const isOver = pid > 0 && (pid === process.pid || !isRunning(pid))
     const path = join(place, name)
     if (isOver || (await stat(path)).mtimeMs < Date.now() - dayMs)
       await rm(path, { recursive: true, force: true })
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
 

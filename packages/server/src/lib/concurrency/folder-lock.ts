@@ -10,6 +10,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
+import { isRunning } from './is-running.js'
 import { openReserve } from './disk-reserve.js'
 import { accessText, foreignEntry } from './own-entries.js'
 
@@ -152,17 +153,8 @@ function requireNoHolder(folder: string, lockFile: string, pidFile: string): voi
 function livingHolder(pidFile: string): number | null {
   try {
     const pid = Number(readFileSync(pidFile, 'utf8'))
-    return Number.isSafeInteger(pid) && pid > 0 && isAlive(pid) ? pid : null
+    return Number.isSafeInteger(pid) && pid > 0 && isRunning(pid) ? pid : null
   } catch {
     return null
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
