@@ -1,6 +1,6 @@
 /** Reads a backup in its folder and checks every byte of it, in place. */
 import { createHash } from 'node:crypto'
-import { createReadStream, existsSync } from 'node:fs'
+import { createReadStream } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { assertKey } from '../blobs/blob-keys.js'
@@ -8,7 +8,7 @@ import type { WorkOptions } from '../transfer/digest.js'
 import { BackupError } from './backup-error.js'
 import { type FileLine, KeyIndex, linesOf } from './key-index.js'
 import { type Manifest, parseManifest } from './manifest.js'
-import { isOfEmptyFolder, noBackupYet } from './target.js'
+import { completeFile, isOfEmptyFolder, newestBackup, noBackupYet } from './target.js'
 
 /** A complete backup in its target. */
 export interface OpenedBackup {
@@ -25,7 +25,6 @@ export const databasePart = 'hermod.db'
 export const filesPart = 'files.ndjson'
 export const verifiedFile = 'VERIFIED'
 const markFile = 'hermod-backups.json'
-const completeFile = 'COMPLETE'
 const manifestFile = 'manifest.json'
 const readBytes = 1024 * 1024
 /** Problems that an error names. */
@@ -45,12 +44,9 @@ export async function openBackup(path: string): Promise<OpenedBackup> {
     )
   })
   if (names.includes(markFile)) {
-    const newest = names
-      .filter((name) => existsSync(join(folder, name, completeFile)))
-      .sort()
-      .at(-1)
+    const newest = await newestBackup(folder)
     const example =
-      newest === undefined ? 'which has none yet' : `such as the newest, ${join(folder, newest)}`
+      newest === null ? 'which has none yet' : `such as the newest, ${join(folder, newest)}`
     throw new BackupError(
       `${folder} is a folder of backups; name one of the backups in it, ${example}`,
     )

@@ -10,7 +10,7 @@ import {
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { BackupTarget } from './target.js'
+import { BackupTarget, newestBackup } from './target.js'
 
 let root: string
 let dataDir: string
@@ -110,6 +110,7 @@ describe('a folder of backups', () => {
       { name: '20261129T160000Z-bbbbbb', createdAt: Date.UTC(2026, 10, 29, 16), verifiedAt: null },
       { name: '20261128T160000Z-aaaaaa', verifiedAt: Date.UTC(2026, 10, 28, 17), manifest: null },
     ])
+    expect(await newestBackup(folder)).toBe('20261129T160000Z-bbbbbb')
   })
 
   it('has one writer at a time, which removes what killed ones have left', async () => {

@@ -8,6 +8,8 @@ import { BackupError, targetError } from './backup-error.js'
 import { type Manifest, manifestText, parseManifest } from './manifest.js'
 import { leaseName, TargetLease } from './target-lease.js'
 
+/** The file that a backup has when it is complete. */
+export const completeFile = 'COMPLETE'
 const markName = 'hermod-backups.json'
 const backupName = /^\d{8}T\d{6}Z-[0-9a-z]{6}$/
 const incomingPrefix = '.incoming-'
@@ -38,6 +40,15 @@ export interface FoundBackup {
 /** Returns the name of an installation, which a restored copy shares, from its channel of messages. */
 export function installationOf(busChannel: string): string {
   return createHash('sha256').update(`backups of ${busChannel}`).digest('hex').slice(0, 32)
+}
+
+/** Returns the name of the newest complete backup in a folder of backups; null for none. */
+export async function newestBackup(folder: string): Promise<string | null> {
+  return guarded(folder, async () => {
+    const names = (await namesIn(folder)).filter((name) => backupName.test(name))
+    const complete = names.filter((name) => existsSync(join(folder, name, completeFile)))
+    return complete.sort().at(-1) ?? null
+  })
 }
 
 export class BackupTarget {
@@ -115,7 +126,7 @@ export class BackupTarget {
   /** @returns null for an incomplete backup */
   async #find(name: string): Promise<FoundBackup | null> {
     const folder = join(this.folder, name)
-    const complete = await textOf(join(folder, 'COMPLETE'))
+    const complete = await textOf(join(folder, completeFile))
     if (complete === null) return null
     const createdAt = timeOf(name)
     const text = await textOf(join(folder, 'manifest.json'))
@@ -155,7 +166,7 @@ export class LockedTarget implements AsyncDisposable {
   /** Removes a backup; it is incomplete from the first step. */
   async remove({ folder }: Pick<FoundBackup, 'folder'>): Promise<void> {
     await this.requireHeld()
-    await rm(join(folder, 'COMPLETE'), { force: true })
+    await rm(join(folder, completeFile), { force: true })
     await syncFolder(folder)
     await rm(folder, { recursive: true, force: true })
   }
@@ -184,7 +195,7 @@ export class IncomingBackup {
   async complete(manifest: Manifest): Promise<void> {
     const text = manifestText(manifest)
     await writeFile(this.path('manifest.json'), text, ownFile)
-    await writeFile(this.path('COMPLETE'), `${hashOf(text)}\n`, ownFile)
+    await writeFile(this.path(completeFile), `${hashOf(text)}\n`, ownFile)
     await syncFolder(this.folder)
     await rename(this.folder, join(this.target, this.name))
     await syncFolder(this.target)

@@ -1,6 +1,7 @@
 /** The data of an installation with no service on it: a stopped folder, a copy, a backup, a standby. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { completeFile } from '../../backup/target.js'
 import type { BlobStore } from '../../blobs/blob-store.js'
 import { DiskFloor } from '../../blobs/disk-floor.js'
 import { folderReader } from '../../blobs/folder-reader.js'
@@ -15,9 +16,6 @@ import { TransferError } from '../../transfer/transfer-error.js'
 import { openS3 } from '../adapters/blob-store.js'
 import { createDatabase, type DatabaseOptions, databasePath } from './open-database.js'
 import { hasSecretKey, loadSecretKeys } from '../secret-key.js'
-
-/** The file that a complete backup has; its folder belongs to no service. */
-const backupMark = 'COMPLETE'
 
 /**
  * Reads one state of the data, without any change of it. A service may run.
@@ -49,7 +47,8 @@ export async function readData<T>(
  */
 export async function atRest<T>(options: DatabaseOptions, work: () => Promise<T>): Promise<T> {
   const { storage } = options.config
-  const isOwn = storage.kind === 'sqlite' && !existsSync(join(storage.dataDir, backupMark))
+  // The folder of a complete backup belongs to no service.
+  const isOwn = storage.kind === 'sqlite' && !existsSync(join(storage.dataDir, completeFile))
   const lock = isOwn ? await lockUnlessInMaintenance(options) : null
   try {
     return await work()
@@ -87,7 +86,7 @@ export async function isCopy(
   db: Queryable,
 ): Promise<boolean> {
   const isElsewhere =
-    storage.kind === 'sqlite' ? existsSync(join(storage.dataDir, backupMark)) : await isStandby(db)
+    storage.kind === 'sqlite' ? existsSync(join(storage.dataDir, completeFile)) : await isStandby(db)
   return isElsewhere || (await stateOf(db)) === 'restored'
 }
 

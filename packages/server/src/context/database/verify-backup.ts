@@ -1,6 +1,5 @@
 /** Verification of backups and of restored copies, beside a service or without one. */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { upkeepChecks } from '@hermod/protocol'
@@ -13,7 +12,7 @@ import {
   type VerifiedBackup,
   verifyBackup,
 } from '../../backup/verify.js'
-import { noBackupYet } from '../../backup/target.js'
+import { newestBackup, noBackupYet } from '../../backup/target.js'
 import type { BlobStore } from '../../blobs/blob-store.js'
 import { NoStore } from '../../blobs/no-store.js'
 import type { Database } from '../../db/database.js'
@@ -124,15 +123,10 @@ export async function backupPath(
 }
 
 async function newestIn(target: string): Promise<string> {
-  const names = await readdir(target).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') throw noBackupYet(target)
-    throw new BackupError(`the folder of backups ${target} cannot be read: ${error.message}`)
-  })
-  const complete = names.filter((name) => existsSync(join(target, name, 'COMPLETE'))).sort()
-  const newest = complete.at(-1)
-  if (newest === undefined)
-    throw new BackupError(`${target} has no complete backup; make one with hermod backup create`)
-  return newest
+  const newest = await newestBackup(target)
+  if (newest !== null) return newest
+  if (!existsSync(target)) throw noBackupYet(target)
+  throw new BackupError(`${target} has no complete backup; make one with hermod backup create`)
 }
 
 /** The current key first, then the previous one of a rotation; none is made. */
