@@ -1,12 +1,8 @@
 /** `hermod backup verify`, which needs no service and runs beside one. */
 import { verifyBackup } from '@hermod/protocol'
 import type { Command } from 'commander'
-import {
-  type BackupChoice,
-  type CommandContext,
-  printingCommand,
-  type VerificationCommands,
-} from './runtime/command.js'
+import type { BackupChoice, verifyChosenBackup } from '../context/database/verify-backup.js'
+import { type CommandContext, printingCommand } from './runtime/command.js'
 import { argument, commandOf, type GivenOptions, option } from './runtime/fields.js'
 import { runLongJob } from './runtime/long-job.js'
 import { formatTable } from './runtime/output.js'
@@ -51,7 +47,7 @@ async function verify(context: CommandContext, options: GivenOptions, choice: Ba
   context.printer(options).print(found, () => verifiedText(found))
 }
 
-type Verified = Awaited<ReturnType<VerificationCommands['backup']>>
+type Verified = Awaited<ReturnType<typeof verifyChosenBackup>>
 
 function verifiedText({
   backup,

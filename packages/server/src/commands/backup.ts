@@ -2,23 +2,15 @@
 import { resolve } from 'node:path'
 import { type BackupList, createBackup, listBackups, pruneBackups } from '@hermod/protocol'
 import type { Command } from 'commander'
+import type { Backups } from '../context/domains/backup.js'
 import { addBackupVerifyCommand } from './backup-verify.js'
 import type { CommandContext } from './runtime/command.js'
 import { operationCommand, option, readAs } from './runtime/fields.js'
 import { longJobCommand } from './runtime/long-job.js'
 import { formatTable, type OutputRow } from './runtime/output.js'
 
-/** The result of the job that makes a backup. */
-interface MadeBackup {
-  readonly name: string
-  readonly folder: string
-  readonly database_bytes: number
-  readonly files: number
-  readonly file_bytes: number
-  readonly missing_files: number
-  readonly key_inside: boolean
-  readonly key_source: 'file' | 'settings'
-}
+type MadeBackup = Awaited<ReturnType<Backups['create']>>
+type Pruned = Awaited<ReturnType<Backups['prune']>>
 
 const mebibyte = 2 ** 20
 const folder = (help: string) =>
@@ -68,7 +60,7 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
     operation: pruneBackups,
     fields: existing,
     params: (values) => values,
-    text: ({ removed, removed_files }: { removed: readonly string[]; removed_files: number }) =>
+    text: ({ removed, removed_files }: Pruned) =>
       `${removed.length} backups and ${removed_files} files are removed.`,
   })
 }

@@ -40,7 +40,7 @@ const simulatedCall = {
   answer: '200 {}',
 }
 
-const exportedFiles = { store: 'folder', count: 1, bytes: 9, missing: 0 }
+const exportedFiles = { store: 'folder' as const, count: 1, bytes: 9, missing: 0 }
 
 const verified = {
   ...{ backup: 'b1', created_at: '2026-11-29T16:00:00.000Z', bytes: 20, files: 2 },

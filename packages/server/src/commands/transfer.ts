@@ -1,11 +1,11 @@
 /** The commands that move all data, which need no service. */
 import type { Command } from 'commander'
+import type { importData } from '../context/database/transfer.js'
 import { CommandFailure } from './runtime/call.js'
 import {
   type CommandContext,
   type CommandProgress,
   type CommonOptions,
-  type ExportedFiles,
   printingCommand,
 } from './runtime/command.js'
 import { argument, commandOf, flag, option } from './runtime/fields.js'
@@ -115,7 +115,15 @@ const checkFolder: Run = async (context, options, from, data) => {
     return [
       `An export of ${created_at} by Hermod ${version}, with ${filesText(files)}.`,
       formatTable(rows, 'It has no rows.'),
-      ...(samples.length > 0 ? ['', formatTable(samples, '')] : []),
+      ...(samples.length > 0
+        ? [
+            '',
+            formatTable(
+              samples.map((each) => ({ ...each })),
+              '',
+            ),
+          ]
+        : []),
     ].join('\n')
   })
   if (problems > 0)
@@ -124,7 +132,9 @@ const checkFolder: Run = async (context, options, from, data) => {
     )
 }
 
-function filesText({ store, count, bytes, missing }: ExportedFiles): string {
+type ImportedFiles = Awaited<ReturnType<typeof importData>>['files']
+
+function filesText({ store, count, bytes, missing }: ImportedFiles): string {
   const size = `${count} files of ${bytes} bytes${store === 's3' ? ', which stay in S3,' : ''}`
   return missing === 0 ? size : `${size} (${missing} more are missing in the store)`
 }

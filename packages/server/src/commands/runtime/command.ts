@@ -7,6 +7,14 @@ import type { Operation } from '@hermod/protocol'
 import { type Command, type CommandOptions, InvalidArgumentError, Option } from 'commander'
 import { type LoadedConfig, loadConfig } from '../../config/config.js'
 import type { ReadFile } from '../../config/env.js'
+import type { restoreChosenBackup } from '../../context/database/restore-backup.js'
+import type {
+  checkImport,
+  digestData,
+  exportData,
+  importData,
+} from '../../context/database/transfer.js'
+import type { verifyChosenBackup, verifyCopy } from '../../context/database/verify-backup.js'
 import { CommandFailure, type LocalCalls, type OperatorParams, openOperatorCalls } from './call.js'
 import { type OptionNames, withOptionNames } from './option-names.js'
 import { Printer } from './output.js'
@@ -87,68 +95,28 @@ export interface CommandProgress {
   readonly text?: string
 }
 
-/** The files of the service in an export. */
-export interface ExportedFiles {
-  /** `s3`: they stay in that store. */
-  readonly store: string
-  readonly count: number
-  readonly bytes: number
-  /** Files that the database names and the store does not have. */
-  readonly missing: number
-}
-
 /** Digests, exports and imports of all data, which need no service. */
 export interface DataCommands {
-  /** @returns for each type of data the number of its rows and the sum of their hashes */
   digest(
     loaded: LoadedConfig,
     progress: (progress: CommandProgress) => void,
-  ): Promise<Readonly<Record<string, { readonly count: number; readonly sum: string }>>>
+  ): ReturnType<typeof digestData>
   export(
     loaded: LoadedConfig,
     options: { readonly to: string; readonly dropsUndelivered: boolean },
     progress: (progress: CommandProgress) => void,
-  ): Promise<{
-    readonly folder: string
-    readonly rows: number
-    readonly files: ExportedFiles
-    readonly dropped: readonly { readonly what: string; readonly count: number }[]
-  }>
+  ): ReturnType<typeof exportData>
   import(
     loaded: LoadedConfig,
     options: { readonly from: string },
     progress: (progress: CommandProgress) => void,
-  ): Promise<{
-    /** `hermod restore finish` begins the service. */
-    readonly isRestored: boolean
-    readonly rows: number
-    readonly files: ExportedFiles
-  }>
+  ): ReturnType<typeof importData>
   /** Reads an export without writing anything. */
   checkImport(
     loaded: LoadedConfig,
     options: { readonly from: string },
     progress: (progress: CommandProgress) => void,
-  ): Promise<{
-    readonly version: string
-    readonly created_at: string
-    readonly files: ExportedFiles
-    readonly counts: Readonly<Record<string, number>>
-    readonly problems: number
-    readonly samples: readonly {
-      readonly type: string
-      readonly line: number
-      readonly reason: string
-    }[]
-  }>
-}
-
-/** A backup to verify, as the command names it; null: the default. */
-export interface BackupChoice {
-  readonly backup: string | null
-  readonly folder: string | null
-  readonly keyFile: string | null
-  readonly temporary: string | null
+  ): ReturnType<typeof checkImport>
 }
 
 /** Work that can be ended, with its progress. */
@@ -159,51 +127,8 @@ export interface CommandWork {
 
 /** Verification of backups and restored copies, which needs no service. */
 export interface VerificationCommands {
-  backup(
-    loaded: LoadedConfig,
-    choice: BackupChoice,
-    work: CommandWork,
-  ): Promise<{
-    readonly backup: string
-    readonly created_at: string
-    readonly bytes: number
-    readonly files: number
-    readonly rows: number
-    readonly facts: number
-    readonly digest: 'equal' | 'unknown'
-    readonly is_noted: boolean
-  }>
-  copy(
-    loaded: LoadedConfig,
-    url: string,
-    choice: BackupChoice,
-    work: CommandWork,
-  ): Promise<{
-    readonly rows: number
-    readonly facts: number
-    readonly files: number | null
-    readonly digest: Readonly<Record<string, { readonly count: number; readonly sum: string }>>
-  }>
-}
-
-/** A backup to restore, as the command names it. */
-export interface RestoreChoice {
-  readonly backup: string
-  readonly to: string
-  /** null: the key of the settings or of the data folder */
-  readonly keyFile: string | null
-}
-
-/** A restored backup. */
-export interface RestoredBackup {
-  readonly folder: string
-  readonly bytes: number
-  readonly manifest: {
-    readonly created_at: string
-    readonly version: string
-    readonly newest_message: { readonly at: string; readonly msg_id: number } | null
-    readonly files: { readonly store: string; readonly count: number; readonly bytes: number }
-  }
+  readonly backup: typeof verifyChosenBackup
+  readonly copy: typeof verifyCopy
 }
 
 /** The dependencies of the commands, which construct no part of the service themselves. */
@@ -241,12 +166,7 @@ export interface CommandDependencies {
   newEpoch(loaded: LoadedConfig): Promise<string>
   readonly data: DataCommands
   readonly verification: VerificationCommands
-  /** Restores a backup into a data folder. @throws BackupError, FolderLockedError */
-  restore(
-    loaded: LoadedConfig,
-    choice: RestoreChoice,
-    work: CommandWork & { readonly now: number },
-  ): Promise<RestoredBackup>
+  readonly restore: typeof restoreChosenBackup
   /** Runs simulated push gateways; ends when they have stopped. */
   simulatePush(options: PushSimulationOptions): Promise<void>
   /**

@@ -86,7 +86,9 @@ export async function isCopy(
   db: Queryable,
 ): Promise<boolean> {
   const isElsewhere =
-    storage.kind === 'sqlite' ? existsSync(join(storage.dataDir, completeFile)) : await isStandby(db)
+    storage.kind === 'sqlite'
+      ? existsSync(join(storage.dataDir, completeFile))
+      : await isStandby(db)
   return isElsewhere || (await stateOf(db)) === 'restored'
 }
 

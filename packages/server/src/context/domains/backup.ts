@@ -29,6 +29,9 @@ interface CreateBackupOptions {
   readonly hasKeyFile: boolean
 }
 
+/** The service of backups, whose results are those of its jobs. */
+export type Backups = ReturnType<typeof createBackup>['services']['backups']
+
 export function createBackup(
   { database, stores, epoch, state, clock, metrics, log }: Infrastructure,
   { config, blobs, fileHolds, longJobs, secretKeys, hasKeyFile }: CreateBackupOptions,

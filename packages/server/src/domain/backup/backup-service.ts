@@ -21,19 +21,6 @@ export interface BackupOrder {
   readonly prunes: boolean
 }
 
-/** The outcome of a backup, for operators. */
-export interface BackupReport {
-  readonly name: string
-  readonly folder: string
-  readonly database_bytes: number
-  readonly files: number
-  readonly file_bytes: number
-  readonly missing_files: number
-  readonly key_inside: boolean
-  /** Where the secret key is that the backup needs. */
-  readonly key_source: 'file' | 'settings'
-}
-
 /** Makes a backup; the result is for operators. */
 export const backupCreation = longJobKind<BackupOrder, BackupReport>('backup_create')
 /** Removes backups and files that are no longer retained. */
@@ -124,11 +111,11 @@ export class BackupService {
 
   /** Makes a backup: the work of its job. @throws BackupError */
   async create({ folder, filesOnly, prunes }: BackupOrder, run: BackupRun): Promise<BackupReport> {
-    const { source, observer } = this.options
+    const { source, observer, keySource } = this.options
     try {
       const target = await this.#openKnown(folder)
       const { name, manifest } = await createBackup(await source(filesOnly), target, run)
-      const report = this.#report(folder, name, manifest)
+      const report = reportOf(manifest, { name, folder, key_source: keySource })
       observer.made(report)
       if (prunes) await this.prune({ folder }, run)
       if (folder === this.options.folder) this.#failure = null
@@ -248,16 +235,27 @@ export class BackupService {
     await known.add(target.folder)
     return target
   }
+}
 
-  #report(folder: string, name: string, { parts, files, key_inside }: Manifest): BackupReport {
-    const database = parts.find((part) => part.name === 'hermod.db')
-    return {
-      ...{ name, folder, database_bytes: database?.size ?? 0 },
-      ...{ files: files.count, file_bytes: files.bytes, missing_files: files.missing },
-      ...{ key_inside, key_source: this.options.keySource },
-    }
+interface ReportedBackup {
+  readonly name: string
+  readonly folder: string
+  /** Where the secret key is that the backup needs. */
+  readonly key_source: 'file' | 'settings'
+}
+
+/** Returns the outcome of a backup, for operators. */
+function reportOf({ parts, files, key_inside }: Manifest, backup: ReportedBackup) {
+  const database = parts.find((part) => part.name === 'hermod.db')
+  return {
+    ...{ ...backup, database_bytes: database?.size ?? 0 },
+    ...{ files: files.count, file_bytes: files.bytes, missing_files: files.missing },
+    key_inside,
   }
 }
+
+/** The outcome of a backup. */
+export type BackupReport = ReturnType<typeof reportOf>
 
 function timeText(at: number): string {
   return new Date(at).toISOString()
