@@ -4,6 +4,7 @@ import { createReadStream } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { assertKey } from '../blobs/blob-keys.js'
+import { counted } from '../lib/counted.js'
 import type { WorkOptions } from '../transfer/digest.js'
 import { BackupError } from './backup-error.js'
 import { type FileLine, KeyIndex, linesOf } from './key-index.js'
@@ -107,7 +108,8 @@ export async function checkBytes(
   for (const { name, size, sha256 } of parts) {
     const found = await hash(join(folder, name))
     if (found === null) problems.push(`${name} is missing`)
-    else if (found.size !== size) problems.push(`${name} has ${found.size} of ${size} bytes`)
+    else if (found.size !== size)
+      problems.push(`${name} has ${found.size} of ${counted(size, 'byte')}`)
     else if (found.sha256 !== sha256) problems.push(`${name} has other bytes`)
   }
   // A damaged list names any files.
@@ -142,7 +144,9 @@ async function filesProblems(
       if (problem) problems.push(problem)
     }
     if (count !== files.count || bytes !== files.bytes)
-      problems.push(`it has ${count} files of ${bytes} bytes, not ${files.count} of ${files.bytes}`)
+      problems.push(
+        `it has ${counted(count, 'file')} of ${counted(bytes, 'byte')}, not ${files.count} of ${files.bytes}`,
+      )
   } finally {
     catalogue[Symbol.dispose]()
   }
@@ -158,7 +162,7 @@ async function fileProblem(
   const again = 'remove it, and the next hermod backup create copies it again'
   const found = await hash(join(target, name))
   if (found === null) return `${name} is missing (the next hermod backup create copies it again)`
-  if (found.size !== size) return `${name} has ${found.size} of ${size} bytes (${again})`
+  if (found.size !== size) return `${name} has ${found.size} of ${counted(size, 'byte')} (${again})`
   if (found.sha256 !== sha256) return `${name} has other bytes (${again})`
   const listed = catalogue.find(key)
   return listed?.size === size && listed.sha256 === sha256

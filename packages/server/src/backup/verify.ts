@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { BlobStore } from '../blobs/blob-store.js'
 import { dayMs } from '../lib/clock.js'
 import { isRunning } from '../lib/concurrency/is-running.js'
+import { counted } from '../lib/counted.js'
 import { syncFolder } from '../lib/system/sync-folder.js'
 import { version } from '../lib/version.js'
 import { digestDifferences, rowsOf, type WorkOptions } from '../transfer/digest.js'
@@ -246,7 +247,7 @@ export function faultsError(what: string, faults: readonly FoundFault[]): Backup
     .map(({ check, subject, detail }) => `${check}: ${subject} ${detail}`)
   const more = faults.length > maxProblems ? `; and ${faults.length - maxProblems} more` : ''
   return new BackupError(
-    `hermod check finds ${faults.length} faults in the restored ${what}: ${named.join('; ')}${more}; run hermod check on the service too, and keep an earlier backup`,
+    `hermod check finds ${counted(faults.length, 'fault')} in the restored ${what}: ${named.join('; ')}${more}; run hermod check on the service too, and keep an earlier backup`,
   )
 }
 

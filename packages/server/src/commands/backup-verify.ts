@@ -2,6 +2,7 @@
 import { verifyBackup } from '@hermod/protocol'
 import type { Command } from 'commander'
 import type { BackupChoice, verifyChosenBackup } from '../context/database/verify-backup.js'
+import { counted } from '../lib/counted.js'
 import { type CommandContext, printingCommand } from './runtime/command.js'
 import { argument, commandOf, type GivenOptions, option } from './runtime/fields.js'
 import { runLongJob } from './runtime/long-job.js'
@@ -61,13 +62,13 @@ function verifiedText({
 }: Verified) {
   const ofRows =
     digest === 'equal'
-      ? `its ${rows} rows are those that were backed up`
+      ? `its ${counted(rows, 'row is the one that was', 'rows are those that were')} backed up`
       : 'its rows were not compared, since an earlier version made it'
   // A backup of the files alone has no facts.
   const ofDatabase =
-    facts === 0 ? '' : `, ${ofRows}, and hermod check finds no fault in ${facts} facts`
+    facts === 0 ? '' : `, ${ofRows}, and hermod check finds no fault in ${counted(facts, 'fact')}`
   return [
-    `The backup ${backup} of ${created_at} is verified: ${bytes} bytes and ${files} files are as they were written${ofDatabase}.`,
+    `The backup ${backup} of ${created_at} is verified: ${counted(bytes, 'byte')} and ${counted(files, 'file')} are as they were written${ofDatabase}.`,
     ...(is_noted
       ? []
       : ['Its folder is read only, so hermod backup list does not show it as verified.']),
@@ -86,10 +87,10 @@ async function verifyCopy(
   const { rows, facts, files, digest } = found
   context.printer(options).print(found, () =>
     [
-      `The copy is verified: hermod check finds no fault in ${facts} facts, and all of its ${rows} rows can be read.`,
+      `The copy is verified: hermod check finds no fault in ${counted(facts, 'fact')}, and all of it can be read: ${counted(rows, 'row')}.`,
       files === null
         ? 'No files were compared; name a backup of hermod backup files to do so.'
-        : `Its ${files} files are as they were written.`,
+        : `Its ${counted(files, 'file is as it was', 'files are as they were')} written.`,
       formatTable(
         Object.entries(digest).map(([type, each]) => ({ type, ...each })),
         'It has no rows.',

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { type BackupList, createBackup, listBackups, pruneBackups } from '@hermod/protocol'
 import type { Command } from 'commander'
 import type { Backups } from '../context/domains/backup.js'
+import { counted } from '../lib/counted.js'
 import { addBackupVerifyCommand } from './backup-verify.js'
 import type { CommandContext } from './runtime/command.js'
 import { operationCommand, option, readAs } from './runtime/fields.js'
@@ -61,7 +62,7 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
     fields: existing,
     params: (values) => values,
     text: ({ removed, removed_files }: Pruned) =>
-      `${removed.length} backups and ${removed_files} files are removed.`,
+      `Removed: ${counted(removed.length, 'backup')} and ${counted(removed_files, 'file')}.`,
   })
 }
 
@@ -70,8 +71,8 @@ function madeText({ name, folder, database_bytes, files, file_bytes, missing_fil
   const missing =
     missing_files === 0
       ? ''
-      : `\n${missing_files} files were missing in their store already; hermod check names them.`
-  return `${folder}/${name} has ${database}${files} files of ${mebibytes(file_bytes)}.${missing}`
+      : `\n${counted(missing_files, 'file was', 'files were')} missing in their store already; hermod check names them.`
+  return `${folder}/${name} has ${database}${counted(files, 'file')} of ${mebibytes(file_bytes)}.${missing}`
 }
 
 function keyText({ key_inside, key_source }: MadeBackup): string {

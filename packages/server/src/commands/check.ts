@@ -1,5 +1,6 @@
 import { type CheckReport, checkErased, checkIntegrity, upkeepChecks } from '@hermod/protocol'
 import type { Command } from 'commander'
+import { counted } from '../lib/counted.js'
 import { CommandFailure } from './runtime/call.js'
 import { stateText } from './maintenance.js'
 import { type CommandContext, operatingCommand, parseId } from './runtime/command.js'
@@ -60,9 +61,15 @@ async function printErased(
   context
     .printer(options)
     .print(report, () =>
-      formatTable(faults, `${checked} tables and files searched, nothing of the user found.`),
+      formatTable(
+        faults,
+        `${counted(checked, 'table or file', 'tables and files')} searched, nothing of the user found.`,
+      ),
     )
-  if (faults.length > 0) throw new CommandFailure(`${faults.length} places have data of the user`)
+  if (faults.length > 0)
+    throw new CommandFailure(
+      `${counted(faults.length, 'place has', 'places have')} data of the user`,
+    )
 }
 
 function linesOf(bytes: Buffer): string[] {
@@ -76,7 +83,7 @@ function checkText({ faults, checked, service }: CheckReport, acknowledged: bool
   return [
     ...(service.state === 'serving' ? [] : [stateText(service)]),
     ...(acknowledged ? ['The lost histories of earlier checks are acknowledged.'] : []),
-    formatTable(faults, `${checked} facts checked, all agree.`),
+    formatTable(faults, `${counted(checked, 'fact')} checked, all agree.`),
   ].join('\n')
 }
 
@@ -86,5 +93,5 @@ function checkSummary({ checked, faults, truncated }: CheckReport): string {
   const count = `${truncated ? 'more than ' : ''}${faults.length}`
   const all = new Set(faults.map(({ check }) => upkeepChecks[check] ?? repair))
   const advice = all.has(repair) ? repair : [...all].join(', ')
-  return `${checked} facts checked, ${count} wrong; ${advice}`
+  return `${counted(checked, 'fact')} checked, ${count} wrong; ${advice}`
 }

@@ -426,11 +426,11 @@ describe('commands that move all data', () => {
     const { done, out } = await run('export --move --drop-undelivered')
     const to = 'hermod-export-20260101T000000Z'
     expect(done).toEqual([`export ${JSON.stringify({ to, dropsUndelivered: true })}`])
-    expect(out).toContain(`2 rows and 1 files of 9 bytes are in ${to}.`)
-    expect(out).toContain('Left out: 1 jobs of the kind text_erasure.')
+    expect(out).toContain(`2 rows and 1 file of 9 bytes are in ${to}.`)
+    expect(out).toContain('Left out: jobs of the kind text_erasure (1).')
     const imported = await run('import there')
     expect(imported.done).toEqual(['import there'])
-    expect(imported.out).toContain('2 rows and 1 files of 9 bytes are imported')
+    expect(imported.out).toContain('2 rows and 1 file of 9 bytes are imported')
   })
 
   it('export nothing without --move, and import nothing with --check', async () => {
@@ -438,7 +438,7 @@ describe('commands that move all data', () => {
     const { code, done, out, err } = await run('import there --check')
     expect([code, done]).toEqual([1, ['check there']])
     expect(out).toContain('users  2     has U+0000 in nick_name')
-    expect(err).toContain('1 lines cannot be imported')
+    expect(err).toContain('1 line cannot be imported')
   })
 })
 

@@ -11,6 +11,7 @@ import {
   tracePushByOperator,
 } from '@hermod/protocol'
 import type { Command } from 'commander'
+import { counted } from '../lib/counted.js'
 import { CommandFailure } from './runtime/call.js'
 import { type CommandContext, parseId } from './runtime/command.js'
 import { app, argument, moreText, operationCommand, option, page } from './runtime/fields.js'
@@ -95,7 +96,7 @@ function traceText({ task, user_id, text, devices }: PushTrace): string {
   const state = stateWords[task.state] ?? task.state
   const message = task.msg_id === 0 ? '' : `, of message ${task.msg_id}`
   const { estimated_users: users } = task
-  const estimate = users === undefined ? '' : `, for about ${users} user${users === 1 ? '' : 's'}`
+  const estimate = users === undefined ? '' : `, for about ${counted(users, 'user')}`
   return [
     `Push ${task.task_id}${message}, for ${task.audience}: ${state}`,
     `  made ${time(task.created_at)}, from ${time(task.begins_at)} to ${time(task.expires_at)}${estimate}`,

@@ -6,6 +6,7 @@ import {
   type RestoreStatus,
 } from '@hermod/protocol'
 import type { Command } from 'commander'
+import { counted } from '../lib/counted.js'
 import { type CommandContext, printingCommand } from './runtime/command.js'
 import { argument, commandOf, flag, operationCommand, option, required } from './runtime/fields.js'
 import { withProgress } from './runtime/command-work.js'
@@ -91,12 +92,14 @@ function statusLines({
       : `The newest message is of ${timeText(newest_message_at)} (msg_id ${newest_msg_id}). Messages, users, changes and revoked tokens after it are unknown.`,
     ...webhook_events.map(
       ({ app_id, count, oldest_at }) =>
-        `To webhooks of ${app_id} go up to ${count} events, the oldest of ${timeText(oldest_at)}.`,
+        `To webhooks of ${app_id} go up to ${counted(count, 'event')}, the oldest of ${timeText(oldest_at)}.`,
     ),
     ...(Number(pushes) > 0
-      ? [`${pushes} pushes are not sent yet, the oldest of ${timeText(oldest_push_at)}.`]
+      ? [
+          `${counted(pushes, 'push is', 'pushes are')} not sent yet, the oldest of ${timeText(oldest_push_at)}.`,
+        ]
       : []),
-    `Valid are ${user_tokens} tokens of users and ${admin_tokens} Admin tokens, also those that were ended after the backup (hermod restore finish --end-logins, hermod token revoke).`,
+    `Valid are ${counted(user_tokens, 'token')} of users and ${counted(admin_tokens, 'Admin token')}, also those that were ended after the backup (hermod restore finish --end-logins, hermod token revoke).`,
   ]
 }
 
@@ -107,11 +110,11 @@ function finishText(finished: FinishedRestore): string {
     'The service serves users.',
     '',
     ...statusLines(finished),
-    `Ended and not sent: ${ended_message_pushes} pushes of messages older than five minutes, ${ended_core_pushes} pushes to connected devices.`,
-    `Ended tokens of users: ${ended_user_tokens}. Erased again: ${repeated_erasures} users.`,
+    `Ended and not sent: ${counted(ended_message_pushes, 'push', 'pushes')} of messages older than five minutes, ${counted(ended_core_pushes, 'push', 'pushes')} to connected devices.`,
+    `Ended tokens of users: ${ended_user_tokens}. Erased again: ${counted(repeated_erasures, 'user')}.`,
     ...(Number(unreadable_erasures) > 0
       ? [
-          `${unreadable_erasures} lines of erasures.ndjson in the data folder are damaged, and their users were not erased again; read them, and repeat them with hermod user erase.`,
+          `${counted(unreadable_erasures, 'line')} of erasures.ndjson in the data folder cannot be read, and the users there were not erased again; read the file, and repeat the erasures with hermod user erase.`,
         ]
       : []),
   ].join('\n')

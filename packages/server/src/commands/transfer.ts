@@ -1,6 +1,7 @@
 /** The commands that move all data, which need no service. */
 import type { Command } from 'commander'
 import type { importData } from '../context/database/transfer.js'
+import { counted } from '../lib/counted.js'
 import { CommandFailure } from './runtime/call.js'
 import {
   type CommandContext,
@@ -54,9 +55,9 @@ export function addExportCommand(program: Command, context: CommandContext): voi
       ),
     )
     context.printer(options).print(report, () => {
-      const dropped = report.dropped.map(({ what, count }) => `Left out: ${count} ${what}.`)
+      const dropped = report.dropped.map(({ what, count }) => `Left out: ${what} (${count}).`)
       return [
-        `${report.rows} rows and ${filesText(report.files)} are in ${report.folder}.`,
+        `${counted(report.rows, 'row')} and ${filesText(report.files)} are in ${report.folder}.`,
         ...dropped,
         'The secret key is not in it: hermod import needs it too. Tokens and addresses are in it: keep it secret.',
       ].join('\n')
@@ -101,7 +102,7 @@ const importFolder: Run = async (context, options, from, data) => {
     .print(
       { restored: isRestored, rows, files },
       () =>
-        `${rows} rows and ${filesText(files)} are imported, and equal those of the export. ${next}`,
+        `${counted(rows, 'row')} and ${filesText(files)} are imported, and equal those of the export. ${next}`,
     )
 }
 
@@ -128,15 +129,17 @@ const checkFolder: Run = async (context, options, from, data) => {
   })
   if (problems > 0)
     throw new CommandFailure(
-      `${problems} lines cannot be imported; the first ${samples.length} are shown with the reasons`,
+      `${counted(problems, 'line')} cannot be imported; above with the reasons: ${samples.length}`,
     )
 }
 
 type ImportedFiles = Awaited<ReturnType<typeof importData>>['files']
 
 function filesText({ store, count, bytes, missing }: ImportedFiles): string {
-  const size = `${count} files of ${bytes} bytes${store === 's3' ? ', which stay in S3,' : ''}`
-  return missing === 0 ? size : `${size} (${missing} more are missing in the store)`
+  const size = `${counted(count, 'file')} of ${counted(bytes, 'byte')}${store === 's3' ? ', which stay in S3,' : ''}`
+  return missing === 0
+    ? size
+    : `${size} (${counted(missing, 'more is', 'more are')} missing in the store)`
 }
 
 function defaultFolder(now: number): string {

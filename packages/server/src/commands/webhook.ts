@@ -15,6 +15,7 @@ import {
   webhookStates,
 } from '@hermod/protocol'
 import { type Command, InvalidArgumentError } from 'commander'
+import { counted } from '../lib/counted.js'
 import { CommandFailure } from './runtime/call.js'
 import { type CommandContext, parseId } from './runtime/command.js'
 import {
@@ -286,7 +287,7 @@ function adviceOn(endpoint: Webhook, app: string): string[] {
   return dead === 0
     ? []
     : [
-        `\nEndpoint ${id} refused ${dead} events: see hermod webhook attempts ${id} --failed --app ${app}, then hermod webhook replay ${id} --dead --app ${app}.`,
+        `\nEndpoint ${id} refused ${counted(dead, 'event')}: see hermod webhook attempts ${id} --failed --app ${app}, then hermod webhook replay ${id} --dead --app ${app}.`,
       ]
 }
 
@@ -330,7 +331,7 @@ function describeReplay(
           `The events from position ${from_position} to ${to_position} of the log are read and sent again in the background.`,
         ]
   const letters =
-    dead === 0 ? [] : [`${dead} dead letter${dead === 1 ? ' is' : 's are'} sent again.`]
+    dead === 0 ? [] : [`${counted(dead, 'dead letter is', 'dead letters are')} sent again.`]
   const lines = [...letters, ...ofLog]
   return lines.length === 0
     ? 'There is nothing to send again: no dead letter and no delivered event fits.'

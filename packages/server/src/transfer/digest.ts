@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Queryable } from '../db/database.js'
+import { counted } from '../lib/counted.js'
 import { lineOf, type LineRow, type LineType, lineTypes, readRows } from './lines.js'
 
 /** For each type with rows their number, and the sum of the hashes of their lines. */
@@ -110,7 +111,7 @@ export function digestDifferences(expected: Digest, found: Digest): string[] {
   return names.flatMap((name) => {
     const [wanted, had] = [expected[name], found[name]]
     if (wanted?.count === had?.count && wanted?.sum === had?.sum) return []
-    const counts = `${had?.count ?? 0} of ${wanted?.count ?? 0} rows`
+    const counts = `${had?.count ?? 0} of ${counted(wanted?.count ?? 0, 'row')}`
     return wanted?.count === had?.count ? `${name}: other rows` : `${name}: ${counts}`
   })
 }

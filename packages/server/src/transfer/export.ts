@@ -141,7 +141,7 @@ function unfinishedError(kinds: readonly string[]): TransferError {
 }
 
 function undeliveredError(dropped: readonly Undelivered[]): TransferError {
-  const list = dropped.map(({ what, count }) => `${count} ${what}`).join('; ')
+  const list = dropped.map(({ what, count }) => `${what} (${count})`).join('; ')
   return new TransferError(
     `not everything is delivered, and an export has no events and jobs: ${list}; run the service with hermod maintenance on until they are done, or give --drop-undelivered to leave them out`,
   )

@@ -10,6 +10,7 @@ import { raiseIdSlots } from '../db/id-reservations.js'
 import { IdentityStore } from '../db/identity/identity-store.js'
 import { sql } from '../db/kysely.js'
 import { systemClock } from '../lib/clock.js'
+import { counted } from '../lib/counted.js'
 import { toInt64 } from '../lib/ids/int64.js'
 import { makeDerived } from './derived.js'
 import { digestDatabase, digestDifferences, rowsOf, type WorkOptions } from './digest.js'
@@ -105,7 +106,7 @@ export function requireImportable(
     )
   if (files.store === 's3' && own === 'folder' && files.count > 0)
     throw new TransferError(
-      `the ${files.count} files of the export are in S3 and not in its folder; set HERMOD_S3_ENDPOINT and the other settings of that store`,
+      `${counted(files.count, 'file of the export is', 'files of the export are')} in S3 and not in its folder; set HERMOD_S3_ENDPOINT and the other settings of that store`,
     )
 }
 

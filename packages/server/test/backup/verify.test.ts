@@ -245,7 +245,7 @@ describe.runIf(sqlite)('hermod backup verify', () => {
   it('finds facts that do not agree, as hermod check does', async () => {
     const change = sql('update file_usage set files = files + 1')
     const found = await withDatabase(change, refusal)
-    expect(found).toMatch(/hermod check finds 1 faults in the restored backup .*file_usage/)
+    expect(found).toMatch(/hermod check finds 1 fault in the restored backup .*file_usage/)
   })
 
   it('says which key, version and backup it needs', async () => {
@@ -333,7 +333,7 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       })
       await using other = await openSql(place)
       await other.run('update file_usage set files = files + 1')
-      expect((await verify()).err).toContain('hermod check finds 1 faults in the restored copy')
+      expect((await verify()).err).toContain('hermod check finds 1 fault in the restored copy')
     })
   })
 }

@@ -107,7 +107,7 @@ describe.each(testBackends())('a move to $name', (backend) => {
     const settings = { ...watched.settings, ...env }
     expect(await callHermod(args, settings)).toMatchObject({
       code: 1,
-      err: expect.stringContaining('1 events for the reader backend of test'),
+      err: expect.stringContaining('events for the reader backend of test (1)'),
     })
     const report = await succeed(callHermod([...args, '--drop-undelivered'], settings))
     expect(report).toMatchObject({

@@ -2,6 +2,7 @@ import { checkIntegrity, upkeepChecks } from '@hermod/protocol'
 import type { AlertService } from '../../domain/alerts/alert-service.js'
 import type { IntegrityFault, IntegrityService } from '../../domain/integrity/integrity-service.js'
 import type { ServiceStateService } from '../../domain/service-state/service-state-service.js'
+import { counted } from '../../lib/counted.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 
 export function integrityHandlers({
@@ -38,5 +39,5 @@ function findingOf(faults: readonly IntegrityFault[]): string {
   const [first] = ofData
   if (!first) return ''
   const { check, subject, detail } = first
-  return `hermod check found ${ofData.length} wrong facts; the first is ${check} of ${subject}: ${detail}`
+  return `hermod check found ${counted(ofData.length, 'wrong fact')}; the first is ${check} of ${subject}: ${detail}`
 }

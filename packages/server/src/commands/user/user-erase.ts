@@ -6,6 +6,7 @@ import {
   listErasures,
 } from '@hermod/protocol'
 import type { Command } from 'commander'
+import { counted } from '../../lib/counted.js'
 import { type CommandContext, parseId } from '../runtime/command.js'
 import { app, argument, choice, operationCommand, option, required } from '../runtime/fields.js'
 import { longJobCommand } from '../runtime/long-job.js'
@@ -77,7 +78,10 @@ export function addUserErasureCommands(parent: Command, context: CommandContext)
     },
     params: withUserFields,
     text: ({ folder, rows, files }: ExportResult) =>
-      `${Object.values(rows).reduce((sum, count) => sum + count, 0)} lines and ${files} files are in ${folder}.`,
+      `${counted(
+        Object.values(rows).reduce((sum, count) => sum + count, 0),
+        'line',
+      )} and ${counted(files, 'file')} are in ${folder}.`,
   })
 }
 

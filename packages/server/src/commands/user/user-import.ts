@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { errorCatalogue, importUsers, type ParamsOf } from '@hermod/protocol'
 import type { Command } from 'commander'
+import { counted } from '../../lib/counted.js'
 import { CommandFailure } from '../runtime/call.js'
 import { type CommandContext, operatingCommand } from '../runtime/command.js'
 import { argument, commandOf, flag } from '../runtime/fields.js'
@@ -215,9 +216,7 @@ class ImportRun {
   requireSuccess(): void {
     const { failed } = this.#counts
     if (failed > 0)
-      throw new CommandFailure(
-        `${failed} ${failed === 1 ? 'line' : 'lines'} failed; correct and import them again`,
-      )
+      throw new CommandFailure(`${counted(failed, 'line')} failed; correct and import them again`)
   }
 
   async #send(send: SendUsers, entries: readonly { user: UserRecord }[]) {

@@ -4,6 +4,7 @@ import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { Database, Queryable } from '../../db/database.js'
 import { sql } from '../../db/kysely.js'
+import { counted } from '../../lib/counted.js'
 import type { UserKey } from '../users/user-model.js'
 import { countTexts } from './raw-search.js'
 import type { ErasureMode } from './erasure-model.js'
@@ -84,7 +85,7 @@ export class ErasedCheck {
     const mode = (last?.messages ?? 'delete') as ErasureMode
     const faults: ErasedFault[] = (await this.remaining(user, mode)).map(({ table, rows }) => ({
       subject: table,
-      detail: `has ${rows} rows or texts of the user; erase the user`,
+      detail: `has ${counted(rows, 'row or text', 'rows or texts')} of the user; erase the user`,
     }))
     if (last?.finishedAt === null)
       faults.push({
@@ -120,7 +121,7 @@ export class ErasedCheck {
             if (Number(found ?? 0) > 0)
               faults.push({
                 subject: `${table}.${column}`,
-                detail: `has text ${index + 1} in ${Number(found)} rows`,
+                detail: `has text ${index + 1} in ${counted(Number(found), 'row')}`,
               })
         }
       }
@@ -142,6 +143,11 @@ async function searchFile(
   return found.flatMap((count, index) =>
     count === 0
       ? []
-      : [{ subject: basename(path), detail: `has text ${index + 1} at ${count} places${advice}` }],
+      : [
+          {
+            subject: basename(path),
+            detail: `has text ${index + 1} at ${counted(count, 'place')}${advice}`,
+          },
+        ],
   )
 }

@@ -1,4 +1,5 @@
 import type { Int64 } from '@hermod/protocol'
+import { counted } from '../../../lib/counted.js'
 
 interface Exported {
   readonly appId: string
@@ -51,7 +52,7 @@ export function readme({ appId, userId, rows, files, at }: Exported): string {
     .filter(([, count]) => count > 0)
     .map(
       ([table, count]) =>
-        `  ${`${table}.ndjson`.padEnd(34)}${linesText(count)}: ${meanings[table] ?? table}`,
+        `  ${`${table}.ndjson`.padEnd(34)}${counted(count, 'line')}: ${meanings[table] ?? table}`,
     )
   return `Data of user ${userId} of the application ${appId}, as of ${new Date(at).toISOString()}.
 
@@ -60,13 +61,9 @@ Times ending in _at are milliseconds since 1970.
 
   ${'users.ndjson'.padEnd(34)}1 line: the profile
 ${lines.join('\n')}
-  ${'files/'.padEnd(34)}${files} ${files === 1 ? 'file' : 'files'}, each under its file_id
+  ${'files/'.padEnd(34)}${counted(files, 'file')}, each under its file_id
 
 Not in here: messages that others have sent, names and numbers of others (their IDs are), passwords,
 tokens and other credentials. A file that the store has lost is in files.ndjson alone. The file COMPLETE was written last: without it the export is not whole.
 `
-}
-
-function linesText(count: number): string {
-  return count === 1 ? '1 line' : `${count} lines`
 }
