@@ -1,11 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { dayMs, hourMs } from '../../lib/clock.js'
-import {
-  type AlertKind,
-  alertConditions,
-  type AlertSources,
-  type BackupState,
-} from './alert-conditions.js'
+import type { BackupState } from '../backup/backup-state.js'
+import { type AlertKind, alertConditions, type AlertSources } from './alert-conditions.js'
 
 const now = Date.UTC(2026, 10, 29, 12)
 const healthy: AlertSources = {

@@ -1,26 +1,14 @@
 /** The conditions that raise alerts: a name, and a function that returns what is wrong. */
 import type { alertKinds, Int64 } from '@hermod/protocol'
 import { dayMs, hourMs } from '../../lib/clock.js'
+import { counted } from '../../lib/counted.js'
+import { type BackupState, failedBackup, lateBackup } from '../backup/backup-state.js'
 
 /** A kind of alert. */
 export type AlertKind = (typeof alertKinds)[number]
 
 /** Looks whether a condition holds. @returns null when it does not, else a sentence */
 export type FindAlert = (now: number) => Promise<string | null>
-
-/** The backups of the embedded database, as alerts see them. */
-export interface BackupState {
-  /** The interval of the schedule; null: there is no schedule. */
-  readonly everyMs: number | null
-  /** When the schedule began. */
-  readonly since: number
-  /** When the newest complete backup began; null: there is none. */
-  readonly newestAt: number | null
-  /** When a backup was verified last; null: none was. */
-  readonly verifiedAt: number | null
-  /** Why the last backup failed; null: it did not. */
-  readonly failure: { readonly at: number; readonly reason: string } | null
-}
 
 /** What the conditions look at. */
 export interface AlertSources {
@@ -49,8 +37,6 @@ export interface AlertSources {
 
 const certificateMs = 14 * dayMs
 const unverifiedMs = 8 * dayMs
-/** A schedule may miss one backup. */
-const lateIntervals = 2
 /** A node that died longer ago is no news. */
 const deadNodeMs = hourMs
 const shown = 5
@@ -59,15 +45,12 @@ const shown = 5
 export function alertConditions(sources: AlertSources): Readonly<Record<AlertKind, FindAlert>> {
   return {
     async backup_failed() {
-      const failure = (await sources.backup())?.failure
-      return failure ? `the backup of ${timeText(failure.at)} failed: ${failure.reason}` : null
+      const state = await sources.backup()
+      return state && failedBackup(state)
     },
     async backup_late(now) {
       const state = await sources.backup()
-      if (!state || state.everyMs === null) return null
-      const { everyMs, newestAt, since } = state
-      if (now - (newestAt ?? since) <= lateIntervals * everyMs) return null
-      return `the newest backup is ${newestAt === null ? 'missing' : `of ${timeText(newestAt)}`}, and one is due every ${hoursText(everyMs)}`
+      return state && lateBackup(state, now)
     },
     async backup_unverified(now) {
       const state = await sources.backup()
@@ -108,7 +91,7 @@ export function alertConditions(sources: AlertSources): Readonly<Record<AlertKin
     async lost_history() {
       const apps = await sources.lostHistories()
       if (apps === 0) return null
-      return `the database has lost history of ${apps} ${apps === 1 ? 'application' : 'applications'}; inform the users, and run hermod check --acknowledge`
+      return `the database has lost history of ${counted(apps, 'application')}; inform the users, and run hermod check --acknowledge`
     },
     async integrity_fault() {
       return (await sources.integrityFinding()) || null
@@ -130,10 +113,6 @@ function listText<T>(
 
 function timeText(at: number): string {
   return new Date(at).toISOString()
-}
-
-function hoursText(ms: number): string {
-  return `${Math.round((ms / hourMs) * 10) / 10} hours`
 }
 
 function megabytes(bytes: number): number {

@@ -8,8 +8,8 @@ import { type PruneResult, pruneBackups } from '../../backup/prune.js'
 import type { Retention } from '../../backup/retention.js'
 import { BackupTarget, type FoundBackup, type TargetOwner } from '../../backup/target.js'
 import { type Clock, minuteMs } from '../../lib/clock.js'
-import type { BackupState } from '../alerts/alert-conditions.js'
 import { type LongJobs, longJobKind } from '../long-jobs/long-job-model.js'
+import { type BackupState, failedBackup, lateBackup } from './backup-state.js'
 
 /** A backup to make. */
 export interface BackupOrder {
@@ -55,8 +55,6 @@ interface BackupServiceOptions {
 
 /** The time after a failure in which the schedule starts no backup. */
 const retryMs = 15 * minuteMs
-/** A schedule may miss one backup. */
-const lateIntervals = 2
 
 /** Makes, lists and removes backups. */
 export class BackupService {
@@ -170,23 +168,17 @@ export class BackupService {
   async faults(): Promise<
     readonly { readonly check: string; readonly subject: string; readonly detail: string }[]
   > {
-    const { folder } = this.options
-    if (folder === null) return []
     await this.refresh()
-    const { failure, newestAt, since, everyMs } = this.state ?? {}
-    const faults = []
-    if (failure)
-      faults.push({
-        ...{ check: 'backup_failed', subject: folder },
-        detail: `failed at ${timeText(failure.at)}: ${failure.reason}`,
-      })
-    const from = newestAt ?? since ?? 0
-    if (everyMs && this.options.clock.now() - from > lateIntervals * everyMs)
-      faults.push({
-        ...{ check: 'backup_late', subject: folder },
-        detail: `the newest backup is ${newestAt === null ? 'missing' : `of ${timeText(from)}`}`,
-      })
-    return faults
+    const { state } = this
+    const { folder, clock } = this.options
+    if (folder === null || state === null) return []
+    const found = {
+      backup_failed: failedBackup(state),
+      backup_late: lateBackup(state, clock.now()),
+    }
+    return Object.entries(found).flatMap(([check, detail]) =>
+      detail === null ? [] : [{ check, subject: folder, detail }],
+    )
   }
 
   /** Reads the times of the newest and of the last verified backup of the schedule. */
@@ -256,10 +248,6 @@ function reportOf({ parts, files, key_inside }: Manifest, backup: ReportedBackup
 
 /** The outcome of a backup. */
 export type BackupReport = ReturnType<typeof reportOf>
-
-function timeText(at: number): string {
-  return new Date(at).toISOString()
-}
 
 function refused(detail: string): AppError {
   return new AppError('backup_refused', detail)
