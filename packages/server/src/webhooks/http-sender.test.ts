@@ -178,7 +178,5 @@ describe('answers', () => {
       outcome: 'unavailable',
       error: 'connect failed (ECONNREFUSED)',
     })
-    const late = new DOMException('timeout', 'TimeoutError')
-    expect((await sent({ error: late })).result.error).toBe('no answer within 5000 ms')
   })
 })

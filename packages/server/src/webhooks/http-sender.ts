@@ -46,7 +46,7 @@ export class HttpSender implements WebhookSender {
         ...notSent,
         outcome: error instanceof ForbiddenAddressError ? 'forbidden' : 'unavailable',
         durationMs: Math.round(performance.now() - startedAt),
-        error: requestErrorText(error, timeoutMs),
+        error: requestErrorText(error),
       }
     }
   }
@@ -110,9 +110,8 @@ export function outcomeOfStatus(status: number): (typeof webhookOutcomes)[number
   return isRefused ? 'refused' : 'unavailable'
 }
 
-function requestErrorText(error: unknown, timeoutMs: number): string {
+function requestErrorText(error: unknown): string {
   if (!(error instanceof Error)) return 'the request failed'
-  if (error.name === 'TimeoutError') return `no answer within ${timeoutMs} ms`
   if (error.name === 'AbortError') return 'the service ended the request'
   const { code } = error as { code?: unknown }
   return typeof code === 'string' && !error.message.includes(code)

@@ -396,7 +396,9 @@ describe('connecting', () => {
 
   it('the time limit and the signal of a request end connecting', async () => {
     await using place = await loopback(closing, ['127.0.0.9'])
-    await expect(place.post({ timeoutMs: 50 })).rejects.toMatchObject({ name: 'TimeoutError' })
+    await expect(place.post({ timeoutMs: 50 })).rejects.toMatchObject({
+      ...{ name: 'TimeoutError', message: 'no answer within 50 ms' },
+    })
     const ended = new AbortController()
     const request = expect(place.post({ signal: ended.signal })).rejects.toMatchObject({
       name: 'AbortError',

@@ -111,7 +111,8 @@ export class OutboundClient {
     this.#checkLiteral(literalOf(url))
     // A signal of AbortSignal.timeout may be collected as garbage while AbortSignal.any waits for it.
     const late = new AbortController()
-    const timer = setTimeout(() => late.abort(new DOMException('late', 'TimeoutError')), timeoutMs)
+    const end = () => late.abort(noAnswer(timeoutMs))
+    const timer = setTimeout(end, timeoutMs)
     const signal = request.signal ? AbortSignal.any([late.signal, request.signal]) : late.signal
     const sent = { ...content, path: url.pathname + url.search, headers, signal }
     try {
@@ -285,4 +286,9 @@ async function read({
     body: Buffer.concat(chunks).subarray(0, maxAnswerBytes),
     isWhole,
   }
+}
+
+/** The failure of a request that got no answer in its time. */
+function noAnswer(timeoutMs: number): DOMException {
+  return new DOMException(`no answer within ${timeoutMs} ms`, 'TimeoutError')
 }
