@@ -1,4 +1,4 @@
-import { errorCatalogue } from '@hermod/protocol'
+import { type ErrorEntry, errorCatalogue } from '@hermod/protocol'
 import { afterEach, expect, it, vi } from 'vitest'
 import { failureNames, logIn, register } from './log-in.js'
 
@@ -74,8 +74,6 @@ it('logIn: failures of the server have their name and code', async () => {
     message: text,
     retry: false,
   })
-  stubFetch(envelope(null, errorCatalogue.too_many_requests.code, 'slow down'))
-  await expect(logIn(service, credentials)).rejects.toMatchObject({ retry: true })
   stubFetch(envelope(null, 12_345, 'new'))
   await expect(logIn(service, credentials)).rejects.toMatchObject({
     code: 12_345,
@@ -83,9 +81,14 @@ it('logIn: failures of the server have their name and code', async () => {
   })
 })
 
-it('logIn: the names of failures are those of the server', () => {
-  for (const [code, name] of Object.entries(failureNames))
-    expect(errorCatalogue).toHaveProperty([name, 'code'], Number(code))
+it('logIn: the names of failures are those of the server, and so is whether to try again', async () => {
+  const catalogue: Readonly<Record<string, ErrorEntry>> = errorCatalogue
+  for (const [code, name] of Object.entries(failureNames)) {
+    expect(catalogue).toHaveProperty([name, 'code'], Number(code))
+    stubFetch(envelope(null, Number(code), 'text'))
+    const retry = catalogue[name]?.retryable
+    await expect(logIn(service, credentials)).rejects.toMatchObject({ name, retry })
+  }
 })
 
 it.each([

@@ -48,13 +48,16 @@ export const failureNames: Readonly<Record<number, ServerErrorName>> = {
   10013: 'password_incorrect',
   10014: 'user_disabled',
   10021: 'user_deleted',
+  20000: 'storage_failed',
   40000: 'app_not_found',
   40001: 'registration_closed',
   40002: 'user_limit_reached',
   40003: 'app_inactive',
   42900: 'too_many_requests',
+  50300: 'unavailable',
 }
-const tooManyRequests = 42900
+/** The same call may succeed later: the database fails, too many calls, maintenance or a restart. */
+const retryable: ReadonlySet<number> = new Set([20000, 42900, 50300])
 
 /**
  * Logs a user in by password.
@@ -163,6 +166,6 @@ async function post(
     code,
     name: failureNames[code] ?? 'refused',
     message: String(message),
-    retry: code === tooManyRequests,
+    retry: retryable.has(code),
   })
 }

@@ -34,7 +34,8 @@ export function addHoldCommands(program: Command, context: CommandContext): void
     operation: releaseHold,
     fields: { name, app_id: app },
     shown: ({ holds }) => holds,
-    text: ({ holds }, { name }) => `${name} has released ${holds.length}.`,
+    text: ({ holds }, { name }) =>
+      `The hold ${name} is released (users and conversations that it held: ${holds.length}).`,
   })
   operationCommand(hold, context, {
     name: 'list',

@@ -42,8 +42,9 @@ export function addMaintenanceCommands(program: Command, context: CommandContext
 /** A sentence about the state of the service. */
 export function stateText({ state, text, since }: ServiceStatus): string {
   if (state === 'serving') return 'The service takes reads and writes.'
+  // The text of restored data says of what moment it is.
+  if (state === 'restored')
+    return `Users are refused, and nothing is sent: ${text}. hermod restore finish begins the service.`
   const from = `since ${new Date(Number(since)).toISOString()}${text === '' ? '' : ` (${text})`}`
-  return state === 'maintenance'
-    ? `The service is in maintenance ${from}: reads work, writes are refused. hermod maintenance off ends it.`
-    : `The data is that of a backup ${from}: users are refused, and nothing is sent. hermod restore finish begins the service.`
+  return `The service is in maintenance ${from}: reads work, writes are refused. hermod maintenance off ends it.`
 }
