@@ -1,10 +1,13 @@
 import { type ErasureHold, listHolds, releaseHold, setHold } from '@hermod/protocol'
 import { type Command, InvalidArgumentError } from 'commander'
 import { type CommandContext, parseId } from './runtime/command.js'
-import { app, argument, operationCommand, option, required } from './runtime/fields.js'
+import { argument, operationCommand, option, required } from './runtime/fields.js'
 import { formatTable, record } from './runtime/output.js'
 
-const name = argument('<name>', 'the name of the case')
+const fields = {
+  app_id: argument('<app_id>', 'the application'),
+  name: argument('<name>', 'the name of the case'),
+}
 
 export function addHoldCommands(program: Command, context: CommandContext): void {
   const hold = program
@@ -16,8 +19,7 @@ export function addHoldCommands(program: Command, context: CommandContext): void
     description: 'Holds a user or a conversation. Safe to repeat; a name may hold several.',
     operation: setHold,
     fields: {
-      name,
-      app_id: app,
+      ...fields,
       user_id: option('--user <user_id>', 'a user, deleted or not', parseId),
       conversation: option(
         '--conversation <ids>',
@@ -32,7 +34,7 @@ export function addHoldCommands(program: Command, context: CommandContext): void
     name: 'release',
     description: 'Releases everything that the name holds.',
     operation: releaseHold,
-    fields: { name, app_id: app },
+    fields,
     shown: ({ holds }) => holds,
     text: ({ holds }, { name }) =>
       `The hold ${name} is released (users and conversations that it held: ${holds.length}).`,
@@ -41,7 +43,7 @@ export function addHoldCommands(program: Command, context: CommandContext): void
     name: 'list',
     description: 'Lists holds.',
     operation: listHolds,
-    fields: { app_id: option('--app <app_id>', 'only those of this application') },
+    fields: { app_id: argument('[app_id]', 'only those of this application') },
     shown: ({ holds }) => holds,
     text: ({ holds }) => formatTable(holds.map(rowOf), 'Nothing is held.'),
   })

@@ -139,7 +139,7 @@ describe.each(anyBackend())('export of the data of a person on $name', (backend)
     await server.stop()
     try {
       const { code, out, err } = await callHermod(
-        ['user', 'data-export', String(alice.id), '--app', server.appId, '--to', folder],
+        ['user', 'data-export', server.appId, String(alice.id), '--to', folder],
         server.settings,
       )
       expect([code, err]).toEqual([0, ''])

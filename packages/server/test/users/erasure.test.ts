@@ -319,19 +319,21 @@ for (const backend of testBackends())
     it('the commands erase, list and check', async () => {
       await server.stop()
       try {
-        const app = ['--app', server.appId]
         const hermod = (args: readonly string[], input = '') =>
           callHermod(args, server.settings, input)
         const erased = await hermod([
-          ...['user', 'erase', String(alice.id), ...app],
+          ...['user', 'erase', server.appId, String(alice.id)],
           ...['--messages', 'delete', '--reason', reason],
         ])
         expect([erased.code, erased.err]).toEqual([0, ''])
         expect(erased.out).toContain(reason)
-        const listed = await hermod(['user', 'erasures', ...app, '--user', String(alice.id)])
+        const listed = await hermod(['user', 'erasures', server.appId, '--user', String(alice.id)])
         expect(listed.out).toContain('delete')
         const check = (texts: string) =>
-          hermod(['check', '--erased', String(alice.id), ...app, '--texts-file', '-'], texts)
+          hermod(
+            ['check', '--erased', String(alice.id), '--app', server.appId, '--texts-file', '-'],
+            texts,
+          )
         expect(await check(aMarker(alice))).toMatchObject({ code: 0 })
         expect(await check(reason)).toMatchObject({ code: 1 })
         if (backend.name !== 'sqlite') return

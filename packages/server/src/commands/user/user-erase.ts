@@ -8,12 +8,15 @@ import {
 import type { Command } from 'commander'
 import { counted } from '../../lib/counted.js'
 import { type CommandContext, parseId } from '../runtime/command.js'
-import { app, argument, choice, operationCommand, option, required } from '../runtime/fields.js'
+import { argument, choice, operationCommand, option, required } from '../runtime/fields.js'
 import { longJobCommand } from '../runtime/long-job.js'
 import { formatTable, record } from '../runtime/output.js'
-import { which, withUserFields } from './which-user.js'
+import { app_id, which, withUserFields } from './which-user.js'
 
-const user = argument('<user>', 'username or user ID; of a deleted user the ID', which)
+const fields = {
+  app_id,
+  user: argument('<user>', 'username or user ID; of a deleted user the ID', which),
+}
 
 type ErasureResult = ErasureCertificate & { readonly unlisted: readonly string[] }
 
@@ -30,8 +33,7 @@ export function addUserErasureCommands(parent: Command, context: CommandContext)
       'Erases everything of a user, deleted or not, for good; prints the certificate. Safe to repeat.',
     operation: eraseUser,
     fields: {
-      user,
-      app_id: app,
+      ...fields,
       messages: required(
         choice(
           '--messages <mode>',
@@ -51,7 +53,7 @@ export function addUserErasureCommands(parent: Command, context: CommandContext)
     description: 'Lists the certificates of erasures, the newest first.',
     operation: listErasures,
     fields: {
-      app_id: app,
+      app_id,
       user_id: option('--user <user_id>', 'only those of this user', parseId),
     },
     shown: ({ erasures }) => erasures,
@@ -69,8 +71,7 @@ export function addUserErasureCommands(parent: Command, context: CommandContext)
     description: 'Writes the data of a user to a folder, for the user.',
     operation: exportUserData,
     fields: {
-      user,
-      app_id: app,
+      ...fields,
       folder: option(
         '--to <folder>',
         'an absolute path on the machine of the service; default: a new folder in exports of the data folder',

@@ -5,11 +5,12 @@ import { type ExportedUser, exportUsers } from '@hermod/protocol'
 import type { Command } from 'commander'
 import { definedOnly } from '../../lib/defined-only.js'
 import { type CommandContext, type Operate, urlOption } from '../runtime/command.js'
-import { argument, commandOf, flag } from '../runtime/fields.js'
+import { commandOf, flag } from '../runtime/fields.js'
 import { format, type UserFormat, writers } from './user-file.js'
+import { app_id } from './which-user.js'
 
 const fields = {
-  app_id: argument('<app_id>', 'the application'),
+  app_id,
   format,
   hashes: flag(
     '--hashes',

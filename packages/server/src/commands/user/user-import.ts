@@ -11,6 +11,7 @@ import { argument, commandOf, flag } from '../runtime/fields.js'
 import { fileNote } from '../runtime/files.js'
 import { openProgress, type Progress } from '../runtime/progress.js'
 import { type FileEntry, format, readers, type UserFormat, type UserRecord } from './user-file.js'
+import { app_id } from './which-user.js'
 
 interface FailedLine {
   readonly line: number
@@ -35,7 +36,7 @@ const maxWaits = 60
 const waitMs = 1000
 
 const fields = {
-  app_id: argument('<app_id>', 'the application'),
+  app_id,
   file: argument('<file>', fileNote),
   format,
   update: flag(

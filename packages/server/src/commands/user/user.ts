@@ -25,7 +25,7 @@ import { formatTable, type OutputRow, record } from '../runtime/output.js'
 import { addUserErasureCommands } from './user-erase.js'
 import { addUserExportCommand } from './user-export.js'
 import { addUserImportCommand } from './user-import.js'
-import { which, withUserFields } from './which-user.js'
+import { app_id, userFields, withUserFields } from './which-user.js'
 
 const statusWords: Readonly<Record<number, string>> = {
   [userStatus.normal]: 'normal',
@@ -33,7 +33,6 @@ const statusWords: Readonly<Record<number, string>> = {
 }
 const maxPasswordBytes = 4096
 
-const app_id = argument('<app_id>', 'the application')
 const password = readAs(
   flag(
     '--password-stdin',
@@ -41,10 +40,6 @@ const password = readAs(
   ),
   (_, context) => passwordOf(context),
 )
-const userFields = {
-  app_id,
-  user: argument('<user>', 'username or user ID', which),
-}
 
 type WithPassword = OutputRow & { readonly password: string }
 

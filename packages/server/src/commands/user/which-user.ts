@@ -1,4 +1,5 @@
 import { parseId } from '../runtime/command.js'
+import { argument } from '../runtime/fields.js'
 
 /** A user as an argument: a username contains a character that is no digit, so digits are an ID. */
 export type Which = { readonly user_id: number } | { readonly username: string }
@@ -11,3 +12,9 @@ export function withUserFields<V extends { readonly user: Which }>({ user, ...va
 export function which(input: string): Which {
   return /^\d+$/.test(input) ? { user_id: parseId(input) } : { username: input }
 }
+
+/** The application of a command about its users. */
+export const app_id = argument('<app_id>', 'the application')
+
+/** The arguments of a command about one user. */
+export const userFields = { app_id, user: argument('<user>', 'username or user ID', which) }
