@@ -33,12 +33,17 @@ export class DiskFloor {
     return this.#spaceOf(statfsSync(this.folder))
   }
 
+  /** Reads the space without holding up the event loop. @throws the error of the file system */
+  async readSpace(): Promise<DiskSpace> {
+    return this.#spaceOf(await statfs(this.folder))
+  }
+
   /** Checks the space of at most a second ago. @throws BlobError full; the error of the file system */
   async requireRoom(): Promise<void> {
     const now = performance.now()
     if (now - this.#checkedAt > currentMs) {
       this.#checkedAt = now
-      const { free, floor } = this.#spaceOf(await statfs(this.folder))
+      const { free, floor } = await this.readSpace()
       this.#isReached = free < floor
     }
     if (this.#isReached) throw new BlobError('full', 'the disk has less free space than its floor')

@@ -276,6 +276,7 @@ function buildContext(
       messages: () => metrics.storage.storedMessages,
       isBusConnected: () => bus.isConnected,
     },
+    disk: floor,
     clock,
     metrics,
     log,

@@ -1,3 +1,4 @@
+import type { DiskFigures } from './node-disk.js'
 import type { LoadFigures } from './node-load.js'
 
 /** A row of a node, for operators. */
@@ -18,6 +19,8 @@ export interface StoredNode {
   /** A node of another build may lack some. */
   readonly figures: {
     readonly load?: LoadFigures
+    /** null: the disk does not answer */
+    readonly disk?: DiskFigures | null
     /** Calls in progress that may write, and when the state began that the node knows. */
     readonly writes?: { readonly since: number; readonly writes: number }
   }

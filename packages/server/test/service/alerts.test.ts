@@ -1,5 +1,5 @@
 /** Alerts to a receiver, which verifies their signatures. */
-import { anyBackend, testBackends } from '@hermod/testkit'
+import { anyBackend, testBackends, waitFor } from '@hermod/testkit'
 import { type ReceiverAnswer, WebhookReceiver } from '@hermod/testkit/webhooks'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -54,7 +54,7 @@ describe.each(testBackends())('alerts on $name', (backend) => {
         backup: async () => {
           throw new Error('the target is not there')
         },
-        disk: () => ({ free: 1, floor: 0 }),
+        disks: async () => [],
         certificates: async () => [],
         disabledEndpoints: async () => [],
         nodes: async () => [],
@@ -168,3 +168,32 @@ describe.each(anyBackend())('hermod alert on $name', (backend) => {
     })
   })
 })
+
+describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
+  'the disks of several nodes',
+  (backend) => {
+    it('each is told with the heartbeat, and the alert names the node whose disk is full', async () => {
+      await using server = await InProcessServer.start(backend)
+      await waitFor(
+        async () => {
+          const [row] = await server.sql.run('select figures from nodes')
+          return JSON.parse((row as { figures: string }).figures).disk?.free > 0
+        },
+        { what: 'the disk of the node', timeoutMs: 20_000 },
+      )
+      const copied = 'drain, version, schema, host, pool, settings'
+      await server.sql.run(`insert into nodes (node_id, lease, started_at, heartbeat_at, figures, ${copied})
+        select 'full', lease + 1, started_at, heartbeat_at + 60000,
+          '{"disk":{"free":1000000,"floor":2000000}}', ${copied} from nodes`)
+      const listed = await callHermod(['alert', 'list', '--json'], server.settings)
+      const { alerts } = JSON.parse(listed.out)
+      const found = alerts.find(({ kind }: { kind: string }) => kind === 'disk_low')
+      expect(found).toMatchObject({
+        holds: true,
+        text: expect.stringMatching(
+          /^uploads are refused: the disk of node full \(.*\) has 1 MB free/,
+        ),
+      })
+    })
+  },
+)

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import type { DiskFloor } from '../../blobs/disk-floor.js'
 import type { ServerConfig } from '../../config/config.js'
 import type { Database } from '../../db/database.js'
 import { currentSchemaNumber } from '../../db/migrations/migrate.js'
@@ -7,6 +8,7 @@ import { LiveNode, type NodeObserver } from '../../nodes/live-node.js'
 import { LiveShares } from '../../nodes/live-shares.js'
 import { version } from '../../lib/version.js'
 import { type RunningNode, soleNode } from '../../nodes/node.js'
+import { NodeDisk } from '../../nodes/node-disk.js'
 import { nodeIdOf, renewNodeId } from '../../nodes/node-id.js'
 import { type LoadSources, NodeLoad } from '../../nodes/node-load.js'
 import { type RunningShares, soleShares } from '../../nodes/shares.js'
@@ -20,6 +22,8 @@ interface CreateNodeOptions {
   readonly database: Database
   readonly stores: Pick<Stores, 'nodes' | 'shares'>
   readonly load: LoadSources
+  /** The disk of the files. */
+  readonly disk: DiskFloor
   readonly clock: Clock
   readonly metrics: Metrics
   readonly log: Logger
@@ -34,6 +38,7 @@ export function createNode({
   database,
   stores,
   load,
+  disk,
   clock,
   metrics,
   log,
@@ -60,6 +65,7 @@ export function createNode({
     observer,
   })
   node.figures.add('load', new NodeLoad(load))
+  node.figures.add('disk', new NodeDisk(() => disk.readSpace()))
   const shares = new LiveShares({ node, store: stores.shares, failed: observer.failed })
   metrics.nodes.watch(() => ({
     nodes: node.nodes,

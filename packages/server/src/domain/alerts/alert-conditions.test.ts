@@ -6,7 +6,7 @@ import { type AlertKind, alertConditions, type AlertSources } from './alert-cond
 const now = Date.UTC(2026, 10, 29, 12)
 const healthy: AlertSources = {
   backup: async () => null,
-  disk: () => ({ free: 2_000_000, floor: 1_000_000 }),
+  disks: async () => [{ node: null, free: 2_000_000, floor: 1_000_000 }],
   certificates: async () => [],
   disabledEndpoints: async () => [],
   nodes: async () => [],
@@ -21,6 +21,12 @@ const backups = (state: Partial<BackupState>): Partial<AlertSources> => ({
 })
 const certificate = (expiresAt: number): Partial<AlertSources> => ({
   certificates: async () => [{ appId: 'demo', name: 'ios', expiresAt }],
+})
+const disk = (node: string | null, free: number): Partial<AlertSources> => ({
+  disks: async () => [
+    { node: 'other', free: 1_000_000, floor: 1_000_000 },
+    { node, free, floor: 1_000_000 },
+  ],
 })
 const node = (state: string, heartbeatAgeMs: number): Partial<AlertSources> => ({
   nodes: async () => [{ nodeId: 'n1', host: 'a:8080', state, heartbeatAgeMs }],
@@ -39,7 +45,9 @@ const cases: readonly (readonly [AlertKind, Partial<AlertSources>, string | null
   ['backup_unverified', backups({ verifiedAt: now - 8 * dayMs - 1 }), 'hermod backup verify'],
   ['backup_unverified', backups({ verifiedAt: null, since: now - 9 * dayMs }), 'yet'],
   ['backup_unverified', backups({ verifiedAt: null, newestAt: null, since: 0 }), null],
-  ['disk_low', { disk: () => ({ free: 999_999, floor: 1_000_000 }) }, '1 MB'],
+  ['disk_low', disk(null, 999_999), ': the disk has 1 MB'],
+  ['disk_low', disk(null, 1_000_000), null],
+  ['disk_low', disk('n1 (a:8080)', 0), 'the disk of node n1 (a:8080) has 0 MB'],
   ['certificate_expiring', certificate(now + 14 * dayMs), 'ios of demo'],
   ['certificate_expiring', certificate(now + 14 * dayMs + 1), null],
   ['certificate_expiring', certificate(now - dayMs), 'have expired'],

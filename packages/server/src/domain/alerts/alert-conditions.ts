@@ -14,7 +14,15 @@ export type FindAlert = (now: number) => Promise<string | null>
 export interface AlertSources {
   /** null: there are no backups to watch. */
   backup(): Promise<BackupState | null>
-  disk(): { readonly free: number; readonly floor: number }
+  /** Lists the disks of the files of all live nodes, in bytes. */
+  disks(): Promise<
+    readonly {
+      /** null: that of the only node */
+      readonly node: string | null
+      readonly free: number
+      readonly floor: number
+    }[]
+  >
   /** Lists push certificates with an expiry, the earliest first. */
   certificates(): Promise<
     readonly { readonly appId: string; readonly name: string; readonly expiresAt: number }[]
@@ -60,9 +68,12 @@ export function alertConditions(sources: AlertSources): Readonly<Record<AlertKin
       return `no backup was verified ${verifiedAt === null ? 'yet' : `since ${timeText(verifiedAt)}`}; run hermod backup verify`
     },
     async disk_low() {
-      const { free, floor } = sources.disk()
-      if (free >= floor) return null
-      return `the disk has ${megabytes(free)} MB free, below its floor of ${megabytes(floor)} MB; uploads are refused`
+      const found = await sources.disks()
+      const low = found.filter(({ free, floor }) => free < floor)
+      return listText('uploads are refused', low, ({ node, free, floor }) => {
+        const disk = node === null ? 'the disk' : `the disk of node ${node}`
+        return `${disk} has ${megabytes(free)} MB free, below its floor of ${megabytes(floor)} MB`
+      })
     },
     async certificate_expiring(now) {
       const found = await sources.certificates()
