@@ -15,7 +15,7 @@ import { withCopy } from './copied-database.js'
 /** The files of an open database whose checkpoints are paused. */
 export interface CopyableDatabase {
   readonly path: string
-  /** Of the file at `path`; it stays open. */
+  /** The open descriptor of the file at `path`, which the copy does not close. */
   readonly descriptor: number
 }
 

@@ -9,11 +9,11 @@ import { BackupThread } from './thread.js'
 export interface PruneResult {
   /** Names of the removed backups. */
   readonly removed: readonly string[]
-  /** Files that no backup named any more. */
+  /** The number of removed files, which no backup named any more. */
   readonly removedFiles: number
 }
 
-/** Below it nothing stays: a lock removes what a killed process has left. */
+/** The folder of temporary files. The next lock of the target removes that of a killed process. */
 const scratchName = '.incoming-prune'
 
 /**

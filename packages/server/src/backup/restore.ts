@@ -19,6 +19,7 @@ import { damaged, databasePart, filesPart, openBackup } from './backup-files.js'
 import type { FileLine } from './key-index.js'
 import { KnownTargets, knownTargetsFile } from './known-targets.js'
 import type { Manifest } from './manifest.js'
+import { erasuresFile } from './target.js'
 
 export interface RestoreOptions extends WorkOptions {
   /** The folder of the backup, in its target. */
@@ -29,6 +30,7 @@ export interface RestoreOptions extends WorkOptions {
   readonly keys: readonly string[]
   /** The data folder gets the keys; false: they are in the settings. */
   readonly keepsKey: boolean
+  /** Milliseconds since 1970. */
   readonly now: number
   /** Verifies the backup, with a folder for what it restores. @throws BackupError */
   verify(temporary: string): Promise<void>
@@ -37,13 +39,14 @@ export interface RestoreOptions extends WorkOptions {
 /** A restored backup. */
 export interface RestoredBackup {
   readonly manifest: Manifest
+  /** The path of the data folder. */
   readonly folder: string
+  /** The size of the backup. */
   readonly bytes: number
 }
 
 const keyFile = 'secret.key'
-const erasuresFile = 'erasures.ndjson'
-/** Whatever of a data folder a restore makes. The database is the last one. */
+/** The names that a restore makes in a data folder, in the order of their moves. */
 const restoredNames = [
   'files',
   keyFile,

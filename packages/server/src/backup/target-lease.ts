@@ -18,9 +18,9 @@ interface Holder {
 /** The name of the file in the target. */
 export const leaseName = 'hermod-backups.lease'
 const renewMs = 10_000
-/** A lease that was not renewed for so long is over. */
+/** The time without a renewal after which a lease is over. */
 const leaseMs = 60_000
-/** Of a file whose writing was cut. */
+/** The holder of a file whose writing was cut. */
 const noHolder: Holder = { host: '', pid: 0, id: '', at: 0 }
 
 /**
@@ -68,7 +68,10 @@ export class TargetLease implements AsyncDisposable {
     }
   }
 
-  /** Looks whose lease it is, before a step that would harm another writer. @throws BackupError */
+  /**
+   * Checks that this process has the lease, before a step that would harm another writer.
+   * @throws BackupError
+   */
   async requireHeld(): Promise<void> {
     const holder = await readHolder(this.#path)
     if (holder === null)

@@ -10,6 +10,8 @@ import { leaseName, TargetLease } from './target-lease.js'
 
 /** The file that a backup has when it is complete. */
 export const completeFile = 'COMPLETE'
+/** The list of erasures, in the data folder and in every folder of backups. */
+export const erasuresFile = 'erasures.ndjson'
 const markName = 'hermod-backups.json'
 const backupName = /^\d{8}T\d{6}Z-[0-9a-z]{6}$/
 const incomingPrefix = '.incoming-'
@@ -148,7 +150,7 @@ export class LockedTarget implements AsyncDisposable {
     return this.lease.lost
   }
 
-  /** Looks whether this process still has the right to write. @throws BackupError */
+  /** Checks that this process still has the right to write. @throws BackupError */
   async requireHeld(): Promise<void> {
     await this.lease.requireHeld()
   }
@@ -237,7 +239,7 @@ function timeOf(name: string): number {
 
 /** A file of a disk, of a start that was killed, or of an erasure while the disk was not mounted. */
 export function isOfEmptyFolder(name: string): boolean {
-  return ['lost+found', `${markName}.new`, 'erasures.ndjson'].includes(name)
+  return ['lost+found', `${markName}.new`, erasuresFile].includes(name)
 }
 
 async function makeTarget(folder: string, installation: string): Promise<void> {

@@ -57,12 +57,12 @@ export interface VerifiedBackup {
   readonly backup: string
   /** RFC 3339. */
   readonly created_at: string
-  /** Compared with their hashes. */
+  /** The number of bytes that were compared with their hashes. */
   readonly bytes: number
   readonly files: number
-  /** Rows of the restored database; 0: the backup has none. */
+  /** The number of rows of the restored database; 0: the backup has no database. */
   readonly rows: number
-  /** Checked in the restored database. */
+  /** The number of facts that were checked in the restored database. */
   readonly facts: number
   /**
    * `equal`: the rows are those of the manifest; `unknown`: an earlier version made the backup, whose

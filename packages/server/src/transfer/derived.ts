@@ -6,7 +6,7 @@ const counted = (table: string) =>
 const head = (table: string) =>
   `coalesce((select h.position from outbox_heads h where h.app_id = ${table}.app_id), 0)`
 
-/** In their order, the same text on both databases. */
+/** The statements, in their order; both engines run the same text. */
 const statements: readonly string[] = [
   `update user_counts set users = (select count(*) from users u
     where u.app_id = user_counts.app_id and u.deleted_at is null)`,

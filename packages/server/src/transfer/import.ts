@@ -41,7 +41,7 @@ export interface ImportTarget {
   readonly files: Pick<BlobStore, 'kind' | 'put' | 'stat'>
 }
 
-/** What an import needs to know of this installation before it writes anything. */
+/** The facts about this installation that an import checks before it writes anything. */
 export interface ImportRequirements {
   /** The IDs of its secret keys. */
   readonly keyIds: readonly string[]

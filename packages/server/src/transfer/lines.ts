@@ -17,7 +17,7 @@ export interface LineColumn {
 /** A table whose rows are in lines; its name is the type of the lines. */
 export interface LineType {
   readonly name: keyof Schema
-  /** In the order of the members of a line, which is that of RFC 8785. */
+  /** The columns in the order of the members of a line, which is that of RFC 8785. */
   readonly columns: readonly LineColumn[]
   /** The columns that have other values after an import, with their kinds. */
   readonly remade: Readonly<Record<string, ColumnType>>

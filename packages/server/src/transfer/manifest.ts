@@ -76,7 +76,7 @@ export interface ExportManifest {
     /** Files that the database names and the store does not have. */
     readonly missing: number
   }
-  /** What was dropped because it was not delivered, with counts. */
+  /** The counts of dropped work that was not delivered, by its description. */
   readonly dropped: Readonly<Record<string, number>>
 }
 

@@ -232,7 +232,7 @@ export class BackupService {
 interface ReportedBackup {
   readonly name: string
   readonly folder: string
-  /** Where the secret key is that the backup needs. */
+  /** The place of the secret key that the backup needs. */
   readonly key_source: 'file' | 'settings'
 }
 

@@ -5,13 +5,13 @@ import { counted } from '../../lib/counted.js'
 export interface BackupState {
   /** The interval of the schedule in milliseconds; null: there is no schedule. */
   readonly everyMs: number | null
-  /** When the schedule began. */
+  /** The beginning of the schedule. */
   readonly since: number
-  /** When the newest complete backup began; null: there is none. */
+  /** The beginning of the newest complete backup; null: there is none. */
   readonly newestAt: number | null
-  /** When a backup was verified last; null: none was. */
+  /** The last verification of a backup; null: there was none. */
   readonly verifiedAt: number | null
-  /** Why the last backup failed; null: it did not. */
+  /** The failure of the last backup; null: it did not fail. */
   readonly failure: { readonly at: number; readonly reason: string } | null
 }
 

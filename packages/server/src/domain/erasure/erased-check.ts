@@ -19,7 +19,7 @@ interface ErasedCheckOptions {
   readonly users: {
     find(db: Queryable, appId: string, userId: UserKey['userId']): Promise<object | null>
   }
-  /** Counts what is of a user in texts that no column names, by table. */
+  /** The counts of texts of a user that no column names, by table. */
   readonly texts: readonly {
     readonly place: string
     count(user: UserKey, mode: ErasureMode, signal: AbortSignal): Promise<number>
@@ -47,7 +47,7 @@ export interface ErasedReport {
   readonly faults: readonly ErasedFault[]
 }
 
-/** Looks for data of users who were erased. */
+/** Searches for data of users who were erased. */
 export class ErasedCheck {
   constructor(private readonly options: ErasedCheckOptions) {}
 
@@ -70,8 +70,8 @@ export class ErasedCheck {
   }
 
   /**
-   * Looks for rows and files of a user, and for texts anywhere. What the last erasure of the user was
-   * to leave is no fault.
+   * Searches for rows and files of a user, and for texts anywhere. Data that the last erasure of the
+   * user was to leave is no fault.
    * @param texts names, numbers, addresses and other texts of the person
    * @throws AppError app_not_found, user_not_found
    */

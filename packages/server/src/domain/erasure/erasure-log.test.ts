@@ -2,7 +2,8 @@ import { appendFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { appendErasure, type ErasureLine, erasureLogName, readErasures } from './erasure-log.js'
+import { erasuresFile } from '../../backup/target.js'
+import { appendErasure, type ErasureLine, readErasures } from './erasure-log.js'
 
 it('an erasure after a line that a crash has cut is read, and lines that are no erasures are counted', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'hermod-erasures-'))
@@ -15,9 +16,9 @@ it('an erasure after a line that a crash has cut is read, and lines that are no 
   } as ErasureLine
   try {
     await appendErasure(folder, line)
-    appendFileSync(join(folder, erasureLogName), '{"app_id":"a","us')
+    appendFileSync(join(folder, erasuresFile), '{"app_id":"a","us')
     await appendErasure(folder, { ...line, at: 6 })
-    appendFileSync(join(folder, erasureLogName), `${JSON.stringify({ ...line, messages: 'x' })}\n`)
+    appendFileSync(join(folder, erasuresFile), `${JSON.stringify({ ...line, messages: 'x' })}\n`)
     const { erasures, unreadable } = await readErasures(folder)
     expect(erasures.map(({ at }) => at)).toEqual([5, 6])
     expect(unreadable).toBe(2)

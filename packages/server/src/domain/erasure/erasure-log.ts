@@ -2,25 +2,23 @@
 import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { erasureModes, type Int64 } from '@hermod/protocol'
+import { erasuresFile } from '../../backup/target.js'
 import { isJsonObject } from '../../lib/json.js'
 import { type Check, isCount, isOneOf, isText } from '../../lib/json-file.js'
 import { syncFolder } from '../../lib/system/sync-folder.js'
-
-/** The name of the list in the data folder and in every folder of backups. */
-export const erasureLogName = 'erasures.ndjson'
 
 /** A line of the list. */
 export interface ErasureLine {
   readonly app_id: string
   readonly user_id: Int64
-  /** When it ended, milliseconds since 1970. */
+  /** The time of its end, milliseconds since 1970. */
   readonly at: number
   readonly messages: (typeof erasureModes)[number]
   readonly reason: string
 }
 
 /** The list of a folder. */
-export interface ErasureList {
+export interface ErasureLog {
   readonly erasures: readonly ErasureLine[]
   /** The number of lines that are no erasures, such as one that a crash has cut. */
   readonly unreadable: number
@@ -36,7 +34,7 @@ const fields: Readonly<Record<keyof ErasureLine, Check>> = {
 
 /** Appends a line to the list of a folder; it is on the disk when this resolves. */
 export async function appendErasure(folder: string, line: ErasureLine): Promise<void> {
-  const file = await open(join(folder, erasureLogName), 'a+', 0o600)
+  const file = await open(join(folder, erasuresFile), 'a+', 0o600)
   try {
     const { size } = await file.stat()
     const { buffer } = await file.read(Buffer.alloc(1), 0, 1, Math.max(0, size - 1))
@@ -51,8 +49,8 @@ export async function appendErasure(folder: string, line: ErasureLine): Promise<
 }
 
 /** Reads the list of a folder; empty where there is none. */
-export async function readErasures(folder: string): Promise<ErasureList> {
-  const text = await readFile(join(folder, erasureLogName), 'utf8').catch((error) => {
+export async function readErasures(folder: string): Promise<ErasureLog> {
+  const text = await readFile(join(folder, erasuresFile), 'utf8').catch((error) => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
     throw error
   })

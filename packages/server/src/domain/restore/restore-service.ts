@@ -67,7 +67,7 @@ const pushedMs = 5 * minuteMs
 const pushConsumer = 'push'
 const tokensPerTransaction = 1_000
 
-/** Begins the service on restored data. */
+/** Shows restored data, and begins the service on it. */
 export class RestoreService {
   constructor(private readonly options: RestoreServiceOptions) {}
 
@@ -109,7 +109,7 @@ export class RestoreService {
     return { ...status, ...ended, endedUserTokens, erasures }
   }
 
-  /** Also the messages of which no push was made yet are too old. */
+  /** Ends pushes of old messages, also those not made yet, and pushes to connected devices. */
   async #endPushes(
     tx: Tx,
   ): Promise<Pick<FinishedRestore, 'endedMessagePushes' | 'endedCorePushes'>> {
