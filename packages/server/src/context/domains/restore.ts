@@ -1,10 +1,15 @@
+import { backupCreation, backupPruning } from '../../domain/backup/backup-service.js'
+import { backupVerification } from '../../domain/backup/verification-service.js'
 import type { ErasureService } from '../../domain/erasure/erasure-service.js'
+import { LongJobStore } from '../../domain/long-jobs/long-job-store.js'
 import { ErasureRepeats } from '../../domain/restore/erasure-repeats.js'
 import { RestoreService } from '../../domain/restore/restore-service.js'
 import { RestoreStore } from '../../domain/restore/restore-store.js'
 import type { ServiceStateService } from '../../domain/service-state/service-state-service.js'
 import type { Domain } from '../domain.js'
 import type { Infrastructure } from '../infrastructure.js'
+
+const backupKinds = [backupCreation, backupPruning, backupVerification].map(({ name }) => name)
 
 export function createRestore(
   { database, stores, clock }: Infrastructure,
@@ -19,6 +24,7 @@ export function createRestore(
   },
 ) {
   const repeats = new ErasureRepeats({ database, erasures, users: stores.users, dataDir })
+  const longJobs = new LongJobStore()
   const restores = new RestoreService({
     database,
     store: new RestoreStore(),
@@ -26,6 +32,7 @@ export function createRestore(
     tokens: stores.tokens,
     tasks: stores.pushTasks,
     deliveries: stores.pushDeliveries,
+    backupJobs: { cancelAll: (tx, now) => longJobs.cancelKinds(tx, backupKinds, now) },
     outbox: stores.outbox,
     state,
     repeatErasures: () => repeats.run(),

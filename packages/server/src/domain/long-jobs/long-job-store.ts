@@ -154,6 +154,16 @@ export class LongJobStore {
       .execute()
   }
 
+  /** Ends all jobs of some kinds in data that no process runs jobs of. */
+  async cancelKinds(tx: Tx, kinds: readonly string[], now: number): Promise<void> {
+    await tx
+      .updateTable('long_jobs')
+      .set({ state: 'cancelled', is_cancelled: 1, ended_at: now })
+      .where('kind', 'in', kinds)
+      .where(isUnfinished)
+      .execute()
+  }
+
   /** Deletes the ended jobs of a kind with such parameters. */
   async deleteEndedOf(tx: Tx, kind: string, isMeant: (params: object) => boolean): Promise<void> {
     const ended = await tx

@@ -34,6 +34,8 @@ interface RestoreServiceOptions {
     /** @returns the tasks of the ended deliveries */
     cancelCore(tx: Tx): Promise<readonly TaskKey[]>
   }
+  /** Jobs of which each backup has at least the one that made it. */
+  readonly backupJobs: { cancelAll(tx: Tx, now: number): Promise<void> }
   readonly outbox: { passRowsBefore(tx: Tx, consumer: string, time: number): Promise<void> }
   readonly state: Pick<ServiceStateService, 'finishRestored' | 'get'>
   /** Erases the users again who were erased after the backup. */
@@ -95,9 +97,12 @@ export class RestoreService {
    * @throws AppError not_restored
    */
   async finish({ endsLogins }: { readonly endsLogins: boolean }): Promise<FinishedRestore> {
-    const { database, state, repeatErasures, clock } = this.options
+    const { database, state, backupJobs, repeatErasures, clock } = this.options
     if ((await state.get()).state !== 'restored') throw new AppError('not_restored')
-    const ended = await database.transaction((tx) => this.#endPushes(tx))
+    const ended = await database.transaction(async (tx) => {
+      await backupJobs.cancelAll(tx, clock.now())
+      return this.#endPushes(tx)
+    })
     const endedUserTokens = endsLogins ? await this.#endLogins() : 0
     const erasures = await repeatErasures()
     const status = await this.status()
