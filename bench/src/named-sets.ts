@@ -1,4 +1,5 @@
 /** The sets of measurements that run only when they are named, in the order of the report. */
+import { measureBackup } from './backup/backup.js'
 import { measureCalls } from './calls/calls.js'
 import { measureClient } from './client/client.js'
 import { measureFiles } from './files/files.js'
@@ -10,6 +11,7 @@ import type { SetName, SetOptions } from './options.js'
 import { measurePush } from './push/push.js'
 import { measureReactions } from './reactions/reactions.js'
 import { measureRealtime } from './realtime/realtime.js'
+import { backupTable } from './report/backup-report.js'
 import { callsTables } from './report/calls-report.js'
 import { clientTables } from './report/client-report.js'
 import { filesTable } from './report/files-report.js'
@@ -58,4 +60,5 @@ export const namedSets = [
   checked({ name: 'webhooks', measure: measureWebhooks, report: webhookTables }),
   checked({ name: 'nodes', measure: measureNodes, report: nodesTables }),
   checked({ name: 'calls', measure: measureCalls, report: callsTables }),
+  checked({ name: 'backup', measure: measureBackup, report: backupTable }),
 ]

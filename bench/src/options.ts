@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import type { BackupOptions } from './backup/backup.js'
 import type { CallsOptions } from './calls/calls.js'
 import type { ClientEffort } from './client/client.js'
 import type { GrowthOptions } from './growth/growth.js'
@@ -24,8 +25,8 @@ export const usage = `Usage: npm run bench -- [options]
                     growth, which starts them once and keeps its 2 rounds
   --only NAME       sqlite or postgres; default: both when PostgreSQL 15 or newer is found
   --scenario NAMES  ${sets.join(', ')}, growth, push, files, realtime,
-                    reactions, streams, client, webhooks, calls, nodes; several with
-                    commas; default: all but the last ten
+                    reactions, streams, client, webhooks, calls, nodes, backup;
+                    several with commas; default: all but the last eleven
   --against FOLDER  another build to measure in turns with this one, in place of the echo
                     (growth keeps its echo; push and files measure this build alone):
                     a checkout of any commit after npm ci and npm run build
@@ -41,6 +42,7 @@ export const usage = `Usage: npm run bench -- [options]
   --stream-devices N connected devices of streams, default 1000
   --conversations N conversations of a user of client, default 5000
   --messages N      messages that client applies, default 10000
+  --backup-mb N     size of the database that backup copies, default 5000
   --events N        events that a receiver of webhooks missed, default 100000
   --json            the report as JSON
 `
@@ -57,6 +59,7 @@ export interface SetOptions {
   readonly webhooks: WebhookOptions
   readonly calls: CallsOptions
   readonly nodes: NodesOptions
+  readonly backup: BackupOptions
 }
 
 /** Name of a set that is measured only when it is named. */
@@ -85,6 +88,8 @@ const devicesMin = 200
 const streamDevicesMin = 500
 /** The number that the screen of another user has. */
 const conversationsMin = 100
+/** As many users as growth needs. */
+const backupMegabytesMin = 50
 /** Some seconds of sending. */
 const webhookEventsMin = 1_000
 
@@ -136,6 +141,7 @@ function parse(args: readonly string[]) {
         conversations: { type: 'string', default: '5000' },
         messages: { type: 'string', default: '10000' },
         events: { type: 'string', default: '100000' },
+        'backup-mb': { type: 'string', default: '5000' },
         against: { type: 'string' },
         'growth-steps': { type: 'string', default: '0,1000000,2000000,5000000' },
         'growth-users': { type: 'string', default: '10000' },
@@ -180,6 +186,9 @@ const setOptions: {
   webhooks: ({ events }) => ({ events: atLeast('--events', events, webhookEventsMin) }),
   calls: ({ devices }) => ({ clients: positive('--devices', devices) }),
   nodes: ({ devices }) => ({ devices: atLeast('--devices', devices, devicesMin) }),
+  backup: (values) => ({
+    megabytes: atLeast('--backup-mb', values['backup-mb'], backupMegabytesMin),
+  }),
 }
 
 function positive(name: string, text: string): number {
