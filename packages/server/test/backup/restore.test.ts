@@ -320,7 +320,7 @@ describe('a restore of the embedded database', () => {
   })
 
   it('a killed one leaves no folder that a service opens half-written, and the next one succeeds', {
-    timeout: 300_000,
+    timeout: 60_000 + kills * 20_000,
   }, async () => {
     // Files that take a while.
     const many = spoilt('many', (copy) => {
