@@ -36,7 +36,7 @@ test('some sets are measured only when they are named', () => {
     ],
     ['webhooks --events 5000', { webhooks: { events: 5_000 } }],
     ['nodes --devices 600', { nodes: { devices: 600 } }],
-    ['backup --backup-mb 100', { backup: { megabytes: 100 } }],
+    ['backup --backup-mb 1000', { backup: { megabytes: 1000 } }],
     ['reactions --devices 300', { reactions: { devices: 300 } }],
     ['streams --stream-devices 600', { streams: { devices: 600 } }],
     ['calls --devices 60', { calls: { clients: 60 } }],

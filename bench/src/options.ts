@@ -89,7 +89,7 @@ const streamDevicesMin = 500
 /** The number that the screen of another user has. */
 const conversationsMin = 100
 /** As many users as growth needs. */
-const backupMegabytesMin = 50
+const backupMegabytesMin = 500
 /** Some seconds of sending. */
 const webhookEventsMin = 1_000
 

@@ -41,7 +41,7 @@ export interface BackupFigures {
 
 /** A page of 4 KiB each, and its rows. */
 const messagesPerMegabyte = 200
-const messagesPerUser = 100
+const messagesPerUser = 1_000
 const connections = 64
 const warmUpShare = 0.25
 const lengthenSteps = 100
