@@ -39,13 +39,14 @@ export interface BackupFigures {
   readonly errorSamples: readonly string[]
 }
 
-/** A page of 4 KiB each, and its rows. */
-const messagesPerMegabyte = 200
+/** Eight pages of 4 KiB each. */
+const messagesPerMegabyte = 30
 const messagesPerUser = 1_000
+const usersMin = 100
 const connections = 64
 const warmUpShare = 0.25
 const lengthenSteps = 100
-const addedLength = 3_800
+const addedLength = 32_000
 const logSampleMs = 250
 /** Runs without a backup before each one; a backup has as many as fit. */
 const runsAlone = 3
@@ -61,7 +62,7 @@ export async function measureBackup(
   await using server = await storage.start(build)
   const messages = megabytes * messagesPerMegabyte
   onProgress(`backup: ${messages} messages`)
-  const users = Math.ceil(messages / messagesPerUser)
+  const users = Math.max(usersMin, Math.ceil(messages / messagesPerUser))
   const population = await GrowthPopulation.create(server, users)
   await population.grow(messages)
   onProgress(`backup: ${megabytes} MB`)
@@ -99,7 +100,7 @@ export async function measureBackup(
   ]
 }
 
-/** Makes the texts so long that each message fills a page of the database, in short transactions. */
+/** Makes the texts so long that each message fills eight pages of the database, in short transactions. */
 async function lengthen(server: StoredServer): Promise<void> {
   const [row] = await server.sql('select min(low_id) as first, max(low_id) as last from messages')
   const [first, last] = [Number(row?.first), Number(row?.last)]
