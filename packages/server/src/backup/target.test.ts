@@ -76,9 +76,9 @@ describe('a folder of backups', () => {
   })
 
   it('that is missing or empty has got no backup yet', async () => {
-    await expect(BackupTarget.open(folder, owner())).rejects.toThrow('no backup was made in')
+    await expect(BackupTarget.open(folder, owner())).rejects.toThrow('is missing or empty')
     mkdirSync(folder)
-    await expect(BackupTarget.open(folder, owner())).rejects.toThrow('no backup was made in')
+    await expect(BackupTarget.open(folder, owner())).rejects.toThrow('is missing or empty')
   })
 
   it('is made with those above it for this user alone', async () => {

@@ -285,7 +285,7 @@ async function requireMark(folder: string, installation: string): Promise<void> 
 /** The failure of a folder that is missing or empty. */
 export function noBackupYet(folder: string): BackupError {
   return new BackupError(
-    `no backup was made in ${folder} yet: it is missing or empty, as before the first backup and when its disk is not mounted; hermod backup create makes one`,
+    `${folder} is missing or empty: if it had backups, mount its disk; otherwise hermod backup create makes the first one`,
   )
 }
 

@@ -271,7 +271,7 @@ describe.runIf(sqlite)('hermod backup verify', () => {
     expect(await refusal({}, join(target, 'none'))).toContain('there is no backup')
     const empty = join(folder.path, 'empty')
     mkdirSync(empty)
-    expect(await refusal({}, empty)).toContain('no backup was made in')
+    expect(await refusal({}, empty)).toContain('is missing or empty')
     renameSync(join(backup, 'COMPLETE'), join(folder.path, 'aside'))
     expect(await refusal()).toContain('is no complete backup, since COMPLETE is missing')
     renameSync(join(folder.path, 'aside'), join(backup, 'COMPLETE'))

@@ -215,7 +215,7 @@ export class BackupService {
     const folder = given ?? this.options.folder
     if (folder === null)
       throw new BackupError(
-        'there is no folder of backups; set HERMOD_BACKUP_DIR, or name a folder with --to (field folder)',
+        'there is no folder of backups; start the service with HERMOD_BACKUP_DIR, or name a folder with --to (field folder)',
       )
     return resolve(folder)
   }

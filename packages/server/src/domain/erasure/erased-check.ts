@@ -121,7 +121,7 @@ export class ErasedCheck {
             if (Number(found ?? 0) > 0)
               faults.push({
                 subject: `${table}.${column}`,
-                detail: `has text ${index + 1} in ${counted(Number(found), 'row')}`,
+                detail: `has the text of line ${index + 1} in ${counted(Number(found), 'row')}`,
               })
         }
       }
@@ -146,7 +146,7 @@ async function searchFile(
       : [
           {
             subject: basename(path),
-            detail: `has text ${index + 1} at ${counted(count, 'place')}${advice}`,
+            detail: `has the text of line ${index + 1} at ${counted(count, 'place')}${advice}`,
           },
         ],
   )
