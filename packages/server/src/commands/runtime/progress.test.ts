@@ -12,12 +12,12 @@ function terminal(isTTY: boolean) {
   return { out, text: () => written }
 }
 
-it('a terminal gets a bar, which stays at its beginning until the total is known', async () => {
+it('a terminal gets a bar; until the total is known it stays at its beginning, with a count', async () => {
   const { out, text } = terminal(true)
   const progress = await openProgress(out, 0)
   try {
     progress.show(3, 'reading')
-    await vi.waitUntil(() => text().includes(' 0% reading'))
+    await vi.waitUntil(() => text().includes(' 0% reading (3)'))
     progress.show(1, 'copying', 4)
     await vi.waitUntil(() => text().includes(' 25% copying'))
   } finally {

@@ -29,7 +29,8 @@ export async function openProgress(out: Writable, total: number): Promise<Progre
     show(done, text, newTotal = known) {
       if (newTotal !== known) bar.setTotal(newTotal || 1)
       known = newTotal
-      bar.update(known === 0 ? 0 : done, { text })
+      if (known > 0) bar.update(done, { text })
+      else bar.update(0, { text: done > 0 ? `${text} (${done})` : text })
     },
     print: (line) => bars.log(`${line}\n`),
     close: () => bars.stop(),
