@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import { ExportedUser } from '@hermod/protocol'
+import { boundedLines } from '../../lib/bounded-lines.js'
 import { isJsonObject } from '../../lib/json.js'
 import { CommandFailure } from '../runtime/call.js'
 import { choice } from '../runtime/fields.js'
@@ -26,7 +27,6 @@ export type FileEntry =
 const maxLineBytes = 256 * 1024
 const lineTooLong = `is longer than ${maxLineBytes / 1024} KiB`
 const notUtf8 = 'is not valid UTF-8'
-const newline = 0x0a
 
 const exportColumns = Object.keys(ExportedUser.properties) as (keyof ExportedUser)[]
 /** Fields of a file; `user_id` is in exports and is ignored. */
@@ -38,7 +38,7 @@ export const readers: Readonly<Record<UserFormat, (input: Readable) => AsyncGene
 
 async function* readNdjson(input: Readable): AsyncGenerator<FileEntry> {
   let line = 0
-  for await (const bytes of linesOf(input)) {
+  for await (const bytes of boundedLines(input, maxLineBytes)) {
     line++
     if (bytes === null) yield { line, reason: lineTooLong }
     else if (!isUtf8(bytes)) yield { line, reason: notUtf8 }
@@ -67,33 +67,6 @@ function parseUser(text: string): { readonly user: UserRecord } | { readonly rea
 
 function isNested(value: unknown): boolean {
   return typeof value === 'object' && value !== null
-}
-
-/** Lines without their ends; null for one that is too long to keep. */
-async function* linesOf(input: Readable): AsyncGenerator<Buffer | null> {
-  let parts: Buffer[] = []
-  let length = 0
-  const take = (part: Buffer) => {
-    length += part.length
-    if (length <= maxLineBytes) parts.push(part)
-    else parts = []
-  }
-  const end = () => {
-    const line = length > maxLineBytes ? null : Buffer.concat(parts)
-    parts = []
-    length = 0
-    return line
-  }
-  for await (const chunk of input as AsyncIterable<Buffer>) {
-    let start = 0
-    for (let at = chunk.indexOf(newline); at !== -1; at = chunk.indexOf(newline, start)) {
-      take(chunk.subarray(start, at))
-      start = at + 1
-      yield end()
-    }
-    take(chunk.subarray(start))
-  }
-  if (length > 0) yield end()
 }
 
 interface CsvRow {
