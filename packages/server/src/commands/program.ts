@@ -38,7 +38,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommands>>> = {
   database: async () => (await import('./database.js')).addDatabaseCommand,
   digest: async () => (await import('./transfer.js')).addDigestCommand,
   export: async () => (await import('./transfer.js')).addExportCommand,
-  import: async () => (await import('./transfer.js')).addImportCommand,
+  import: async () => (await import('./import/import.js')).addImportCommands,
   compact: async () => (await import('./database.js')).addCompactCommand,
   restore: async () => (await import('./restore.js')).addRestoreCommands,
   check: async () => (await import('./check.js')).addCheckCommand,
@@ -58,6 +58,8 @@ async function createProgram(
     .description('A self-hosted instant-messaging backend.')
     .version(dependencies.version)
     .exitOverride()
+    // An option after the name of a subcommand is that of the subcommand, also where both have it.
+    .enablePositionalOptions()
     .configureOutput({
       writeOut: (text) => dependencies.stdout.write(text),
       writeErr: (text) => dependencies.stderr.write(text),

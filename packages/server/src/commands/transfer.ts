@@ -65,7 +65,7 @@ export function addExportCommand(program: Command, context: CommandContext): voi
   })
 }
 
-export function addImportCommand(program: Command, context: CommandContext): void {
+export function addImportCommand(program: Command, context: CommandContext): Command {
   const command = printingCommand(
     program,
     'import',
@@ -75,7 +75,7 @@ export function addImportCommand(program: Command, context: CommandContext): voi
     folder: argument('<folder>', 'the folder of hermod export'),
     check: flag('--check', 'only checks the folder and what cannot be imported'),
   }
-  commandOf(command, context, fields, async ({ folder: from, check = false }, options) => {
+  return commandOf(command, context, fields, async ({ folder: from, check = false }, options) => {
     const { data } = context.dependencies
     const run = check ? checkFolder : importFolder
     await run(context, options, from, data)

@@ -1,6 +1,5 @@
 /** Files of JSON objects: one a line, or a JSON array of them. */
 import { isUtf8 } from 'node:buffer'
-import type { Readable } from 'node:stream'
 import { boundedLines } from '../lib/bounded-lines.js'
 import { isJsonObject, JsonLimitError, type JsonObject, parseJson } from '../lib/json.js'
 import { ImportFileError } from './import-error.js'
@@ -32,9 +31,12 @@ const signatures: readonly (readonly [string, string])[] = [
  * @param name of the file in failures
  * @throws ImportFileError for a file of another form
  */
-export async function* readItems(input: Readable, name: string): AsyncGenerator<FileItem> {
+export async function* readItems(
+  input: AsyncIterable<Buffer>,
+  name: string,
+): AsyncGenerator<FileItem> {
   const bad = (problem: string) => new ImportFileError(`${name} ${problem}`)
-  const chunks = input[Symbol.asyncIterator]() as AsyncIterator<Buffer>
+  const chunks = input[Symbol.asyncIterator]()
   const head = await firstChunk(chunks)
   const text = withoutMark(head)
   const form = formOf(text, bad)
@@ -59,7 +61,11 @@ function withoutMark(head: Buffer): Buffer {
 }
 
 function isBlank(bytes: Buffer): boolean {
-  return bytes.every((byte) => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d))
+  return bytes.every(isSpace)
+}
+
+function isSpace(byte: number): boolean {
+  return byte === 0x20 || (byte >= 0x09 && byte <= 0x0d)
 }
 
 async function* joined(head: Buffer, chunks: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
@@ -68,14 +74,35 @@ async function* joined(head: Buffer, chunks: AsyncIterator<Buffer>): AsyncGenera
 }
 
 function formOf(head: Buffer, bad: (problem: string) => Error): 'lines' | 'array' {
-  const start = head.toString('hex', 0, 4)
-  const known = signatures.find(([signature]) => start.startsWith(signature))
-  if (known) throw bad(known[1])
-  const first = head.find((byte) => byte !== 0x20 && (byte < 0x09 || byte > 0x0d))
-  if (first === undefined) throw bad('is empty')
+  requireText(head, bad)
+  const first = head.find((byte) => !isSpace(byte))
   if (first === openList) return 'array'
   if (first === openObject) return 'lines'
   throw bad('has neither one JSON object a line nor a JSON array of them')
+}
+
+/** @throws the error of `bad` for the first bytes of a file that is empty, compressed or no UTF-8 */
+function requireText(head: Buffer, bad: (problem: string) => Error): void {
+  const start = head.toString('hex', 0, 4)
+  const known = signatures.find(([signature]) => start.startsWith(signature))
+  if (known) throw bad(known[1])
+  if (isBlank(head)) throw bad('is empty')
+  if (head.includes(0)) throw bad('is no text: it has bytes of value 0')
+}
+
+/**
+ * Passes the bytes of a text file on.
+ * @param name of the file in failures
+ * @throws ImportFileError for a file that is empty, compressed or no UTF-8
+ */
+export async function* textBytes(
+  input: AsyncIterable<Buffer>,
+  name: string,
+): AsyncGenerator<Buffer> {
+  const chunks = input[Symbol.asyncIterator]()
+  const head = await firstChunk(chunks)
+  requireText(withoutMark(head), (problem) => new ImportFileError(`${name} ${problem}`))
+  yield* joined(head, chunks)
 }
 
 async function* linesOf(input: AsyncIterable<Buffer>): AsyncGenerator<FileItem> {

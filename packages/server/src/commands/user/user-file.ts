@@ -34,7 +34,7 @@ const columns = new Set<string>([...exportColumns, 'password', 'issuer', 'subjec
 
 /** Reasons never quote what was read: it may be a password. */
 export const readers: Readonly<Record<UserFormat, (input: Readable) => AsyncGenerator<FileEntry>>> =
-  { ndjson: readNdjson, csv: readCsv }
+  { ndjson: readNdjson, csv: (input) => readCsv(input) }
 
 async function* readNdjson(input: Readable): AsyncGenerator<FileEntry> {
   let line = 0
@@ -79,11 +79,12 @@ interface CsvRow {
   }
 }
 
-async function* readCsv(input: Readable): AsyncGenerator<FileEntry> {
+/** @param needed the column that the header must name */
+export async function* readCsv(input: Readable, needed = 'username'): AsyncGenerator<FileEntry> {
   const { CsvError, parse } = await import('csv-parse')
   const parser = parse({
     bom: true,
-    columns: requireColumns,
+    columns: (header: readonly string[]) => requireColumns(header, needed),
     info: true,
     max_record_size: maxLineBytes,
     record_delimiter: ['\r\n', '\n'],
@@ -156,7 +157,7 @@ function parsed(text: string): unknown {
 }
 
 /** @throws CommandFailure when the header does not name the columns */
-function requireColumns(header: readonly string[]): string[] {
+function requireColumns(header: readonly string[], needed: string): string[] {
   const names = header.map((name) => name.trim().toLowerCase())
   const unknown = names.filter((name) => !columns.has(name))
   const twice = names.filter((name, index) => names.indexOf(name) !== index)
@@ -166,7 +167,7 @@ function requireColumns(header: readonly string[]): string[] {
     )
   if (twice.length > 0)
     throw new CommandFailure(`the header names columns twice: ${twice.join(', ')}`)
-  if (!names.includes('username')) throw new CommandFailure('the header names no column username')
+  if (!names.includes(needed)) throw new CommandFailure(`the header names no column ${needed}`)
   return names
 }
 

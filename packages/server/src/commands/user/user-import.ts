@@ -1,14 +1,14 @@
-import { open } from 'node:fs/promises'
 import { extname } from 'node:path'
 import type { Readable } from 'node:stream'
-import { setTimeout as delay } from 'node:timers/promises'
-import { errorCatalogue, importUsers, type ParamsOf } from '@hermod/protocol'
+import { importUsers, type ParamsOf } from '@hermod/protocol'
 import type { Command } from 'commander'
 import { counted } from '../../lib/counted.js'
 import { CommandFailure } from '../runtime/call.js'
 import { type CommandContext, operatingCommand } from '../runtime/command.js'
-import { argument, commandOf, flag } from '../runtime/fields.js'
+import { argument, commandOf, flag, type GivenOptions } from '../runtime/fields.js'
 import { fileNote } from '../runtime/files.js'
+import { bytesRead, openInput, readable } from '../runtime/input.js'
+import { patiently } from '../runtime/patience.js'
 import { openProgress, type Progress } from '../runtime/progress.js'
 import { type FileEntry, format, readers, type UserFormat, type UserRecord } from './user-file.js'
 import { app_id } from './which-user.js'
@@ -28,21 +28,16 @@ const maxBatchPasswords = 50
 /** The most failures that the report for a script lists. */
 const maxToldFailures = 1000
 
-const limitedCodes: ReadonlySet<number> = new Set([
-  errorCatalogue.too_many_requests.code,
-  errorCatalogue.address_limited.code,
-])
-const maxWaits = 60
-const waitMs = 1000
+export const update = flag(
+  '--update',
+  'change the profiles of users who are there already; never their passwords or status',
+)
 
 const fields = {
   app_id,
   file: argument('<file>', fileNote),
   format,
-  update: flag(
-    '--update',
-    'change the profiles of users who are there already; never their passwords or status',
-  ),
+  update,
 }
 
 export function addUserImportCommand(user: Command, context: CommandContext): void {
@@ -53,25 +48,42 @@ export function addUserImportCommand(user: Command, context: CommandContext): vo
   ).addHelpText('after', help)
   commandOf(command, context, fields, async (values, options) => {
     const { app_id, file, format = formatOf(file), update = false } = values
-    const { input, bytes } = await openInput(context, file)
-    const progress = await openProgress(context.dependencies.stderr, bytes)
-    const run = new ImportRun({ context, progress, isJson: options.json ?? false })
-    try {
-      await context.session(options, async (operate) => {
-        for await (const batch of batchesOf(readable(file, readers[format](input)))) {
-          await run.take(batch, (users) =>
-            patiently(() => operate(importUsers, { app_id, users, update })),
-          )
-          progress.show(Math.min(bytesRead(input), bytes), run.text())
-        }
-      })
-    } finally {
-      input.destroy()
-      progress.close()
-    }
-    context.printer(options).print(run.report(), () => run.text())
-    run.requireSuccess()
+    await importUserFile(context, options, { app_id, update, file, read: readers[format] })
   })
+}
+
+/** A file of users to import. */
+export interface UserFile {
+  readonly app_id: string
+  readonly file: string
+  readonly update: boolean
+  read(input: Readable): AsyncIterable<FileEntry>
+}
+
+/** Imports a file of users. @throws CommandFailure when a line failed */
+export async function importUserFile(
+  context: CommandContext,
+  options: GivenOptions,
+  { app_id, file, update, read }: UserFile,
+): Promise<void> {
+  const { input, bytes } = await openInput(context, file)
+  const progress = await openProgress(context.dependencies.stderr, bytes)
+  const run = new ImportRun({ context, progress, isJson: options.json ?? false })
+  try {
+    await context.session(options, async (operate) => {
+      for await (const batch of batchesOf(readable(file, read(input)))) {
+        await run.take(batch, (users) =>
+          patiently(() => operate(importUsers, { app_id, users, update })),
+        )
+        progress.show(Math.min(bytesRead(input), bytes), run.text())
+      }
+    })
+  } finally {
+    input.destroy()
+    progress.close()
+  }
+  context.printer(options).print(run.report(), () => run.text())
+  run.requireSuccess()
 }
 
 const help = `
@@ -81,42 +93,6 @@ issuer and subject, the ID of the user in your own system, or a list of several 
 
 function formatOf(file: string): UserFormat {
   return extname(file).toLowerCase() === '.csv' ? 'csv' : 'ndjson'
-}
-
-/** @throws CommandFailure when the file cannot be opened */
-async function openInput(
-  { dependencies }: CommandContext,
-  file: string,
-): Promise<{ readonly input: Readable; readonly bytes: number }> {
-  if (file === '-') return { input: dependencies.stdin, bytes: 0 }
-  try {
-    const handle = await open(file)
-    return { input: handle.createReadStream(), bytes: (await handle.stat()).size }
-  } catch (error) {
-    throw unreadable(file, error as Error)
-  }
-}
-
-/** @throws CommandFailure when the file cannot be read to its end */
-async function* readable(
-  file: string,
-  entries: AsyncIterable<FileEntry>,
-): AsyncGenerator<FileEntry> {
-  try {
-    yield* entries
-  } catch (error) {
-    throw (error as NodeJS.ErrnoException).syscall === undefined
-      ? error
-      : unreadable(file, error as Error)
-  }
-}
-
-function unreadable(file: string, { message }: Error): CommandFailure {
-  return new CommandFailure(`${file} cannot be read: ${message}`)
-}
-
-function bytesRead(input: Readable): number {
-  return (input as { bytesRead?: number }).bytesRead ?? 0
 }
 
 /** Entries of a file in calls that the server takes. */
@@ -140,20 +116,6 @@ async function* batchesOf(entries: AsyncIterable<FileEntry>): AsyncGenerator<rea
     passwords += entryPasswords
   }
   if (batch.length > 0) yield batch
-}
-
-/** Waits when the server asks for it. */
-async function patiently<T>(call: () => Promise<T>): Promise<T> {
-  for (let waits = 0; ; waits++) {
-    try {
-      return await call()
-    } catch (error) {
-      const isLimited =
-        error instanceof CommandFailure && error.code !== undefined && limitedCodes.has(error.code)
-      if (!isLimited || waits === maxWaits) throw error
-      await delay(waitMs)
-    }
-  }
 }
 
 interface RunOptions {

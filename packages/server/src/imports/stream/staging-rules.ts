@@ -6,7 +6,7 @@ create table left_out (type text, line integer, reason text, is_fault integer);
 create table gone (id text);
 create table users (line integer, subject text, username text, nick_name text, avatar text, status integer, at integer, user_id integer);
 create table channels (line integer, cid text, name text, avatar text, creator text, truncated integer, is_distinct integer, at integer,
-  conv text, owner text, group_id integer);
+  low text, high text, conv text, owner text, group_id integer);
 create table named_members (cid text, subject text, line integer);
 create table members (line integer, cid text, subject text, role integer, last_read integer, at integer);
 create table messages (line integer, id text, cid text, sender text, at integer, content text, ext text, original text, mentions text,
@@ -104,17 +104,15 @@ export const stagingRules: readonly StagingRule[] = [
          (select subject from members m where m.cid = channels.cid
           order by m.role = 2 desc, m.subject = channels.creator desc, m.role desc, m.at, m.rowid limit 1),
          (select subject from users where subject = channels.creator))`,
-      `update channels set conv = case when ${isDirect}
-         then 'direct ' || (select min(subject) || char(10) || max(subject) from members m where m.cid = channels.cid)
-         else 'group ' || cid end`,
+      `update channels set (low, high) = (select min(subject), max(subject) from members m where m.cid = channels.cid)
+       where ${isDirect}`,
+      `update channels set conv = case when low is null then 'group ' || cid else 'direct ' || low || char(10) || high end`,
     ],
   },
   leaveOut('channels', 'has no member who could own the group', 'owner is null', fault),
   {
     text: 'finding owners of groups',
-    statements: [
-      `update channels set creator = owner where creator <> owner and conv like 'group %'`,
-    ],
+    statements: [`update channels set creator = owner where creator <> owner and low is null`],
     note: 'the creator of a channel is no member: another member owns the group',
   },
   {
@@ -137,8 +135,7 @@ export const stagingRules: readonly StagingRule[] = [
   leaveOut(
     'messages',
     'has a sender who is none of the two members of its channel',
-    `exists (select 1 from channels c where c.cid = messages.cid and c.conv like 'direct %')
-     and not exists (select 1 from members m where m.cid = messages.cid and m.subject = messages.sender)`,
+    `exists (select 1 from channels c where c.cid = messages.cid and messages.sender not in (c.low, c.high))`,
     fault,
   ),
   leaveOut(

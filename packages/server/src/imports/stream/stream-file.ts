@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { readItems } from '../item-file.js'
 import { mapItem } from './stream-mapper.js'
@@ -31,7 +30,7 @@ const samples = 20
 const itemsPerTurn = 2_000
 
 interface StageOptions {
-  readonly input: Readable
+  readonly input: AsyncIterable<Buffer>
   /** The name of the file in failures. */
   readonly name: string
   readonly signal: AbortSignal
@@ -65,7 +64,8 @@ export async function stageFile(
   return summaryOf(staging)
 }
 
-function summaryOf(staging: StreamStaging): StreamSummary {
+/** Returns what the staging has now. */
+export function summaryOf(staging: StreamStaging): StreamSummary {
   const count = (what: string) => staging.number(`select count(*) from ${what}`)
   const leftOut = staging.leftOut()
   const isFault = leftOut.filter(({ is_fault }) => is_fault)
@@ -73,7 +73,7 @@ function summaryOf(staging: StreamStaging): StreamSummary {
     in: staging.counts,
     mapped: {
       users: count('users'),
-      groups: count(`channels where conv like 'group %'`),
+      groups: count('channels where low is null'),
       direct_conversations: count(
         `(select distinct conv from channels where conv like 'direct %')`,
       ),

@@ -25,6 +25,8 @@ const columns: { readonly [T in StreamType]: readonly (keyof RowOf[T] & string)[
 
 const rowsPerTransaction = 10_000
 const cacheKilobytes = 32_768
+/** Reasons of the service may be many. */
+const mostReasons = 100
 
 /** Why items are left out. */
 export interface LeftOutCount {
@@ -108,12 +110,12 @@ export class StreamStaging implements Disposable {
   }
 
   /** Reads the rows of a table by its rowid, in parts; the query takes the last rowid and a limit. */
-  *pages(sql: string, limit: number): Generator<StagedRow[]> {
-    for (let after = 0; ; ) {
-      const rows = this.all(sql, after, limit)
+  *pages(sql: string, limit: number, after = 0): Generator<StagedRow[]> {
+    for (let last = after; ; ) {
+      const rows = this.all(sql, last, limit)
       if (rows.length === 0) return
       yield rows
-      after = Number(rows.at(-1)?.rowid)
+      last = Number(rows.at(-1)?.rowid)
     }
   }
 
@@ -132,7 +134,8 @@ export class StreamStaging implements Disposable {
 
   leftOut(): LeftOutCount[] {
     const rows = this.all(
-      'select type, reason, is_fault, count(*) as count from left_out group by 1, 2, 3 order by 3 desc, 1, 4 desc',
+      'select type, reason, is_fault, count(*) as count from left_out group by 1, 2, 3 order by 3 desc, 4 desc, 1, 2 limit ?',
+      mostReasons,
     )
     return rows.map((row) => ({
       ...(row as unknown as LeftOutCount),

@@ -1,0 +1,35 @@
+import type { StreamSummary } from '../../imports/stream/stream-file.js'
+import { formatTable } from '../runtime/output.js'
+
+/** Returns what is in a file, for people. */
+export function checkText(summary: StreamSummary): string {
+  const { mapped, left_out, notes, samples } = summary
+  const items = Object.entries(summary.in).map(([type, count]) => ({ type, items: count }))
+  const become = Object.entries(mapped).map(([what, count]) => ({ becomes: what, count }))
+  return sections([
+    formatTable(items, 'The file has no items.'),
+    formatTable(become, ''),
+    ...leftOutSections(left_out),
+    notes.length === 0 ? '' : formatTable(notes, ''),
+    samples.length === 0
+      ? ''
+      : `The first of those that are left out:\n${formatTable(
+          samples.map((sample) => ({ ...sample })),
+          '',
+        )}`,
+  ])
+}
+
+function leftOutSections(leftOut: StreamSummary['left_out']): string[] {
+  const rows = leftOut.map(({ type, reason, is_fault, count }) => ({
+    left_out: type,
+    count,
+    bad: is_fault,
+    reason,
+  }))
+  return rows.length === 0 ? [] : [formatTable(rows, '')]
+}
+
+function sections(texts: readonly string[]): string {
+  return texts.filter((text) => text !== '').join('\n\n')
+}
