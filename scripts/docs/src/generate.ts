@@ -26,6 +26,7 @@ import { entryDeclarations } from './declarations.js'
 import { exportSchemaFile, renderExport, renderExportSchema } from './export.js'
 import { renderGateway } from './gateway.js'
 import { renderGroupRights } from './group-rights.js'
+import { renderStream, renderStreamSchema, streamSchemaFile } from './import-stream.js'
 import { brokenLinks } from './links.js'
 import { missingCommentedFiles, missingPaths } from './named-paths.js'
 import { withPushChannels } from './push-channels.js'
@@ -47,6 +48,8 @@ const pages: Readonly<Record<string, string>> = {
   'configuration.md': configReference(),
   'export.md': renderExport(lineTypes),
   [exportSchemaFile]: renderExportSchema(lineTypes),
+  'import-stream.md': renderStream(),
+  [streamSchemaFile]: renderStreamSchema(),
   '../../packages/client/src/contract.ts': renderClientContract(),
   '../guides/push.md': withPushChannels(current(join(root, 'docs/guides/push.md')) ?? ''),
 }

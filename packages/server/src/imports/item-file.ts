@@ -17,6 +17,7 @@ const openObject = 0x7b
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf])
 
 const gunzip = 'is compressed; read it through standard input: gunzip -c FILE | hermod import … -'
+const signatureBytes = 4
 /** First bytes of files that are no text. */
 const signatures: readonly (readonly [string, string])[] = [
   ['1f8b', gunzip],
@@ -48,7 +49,9 @@ export async function* readItems(
 /** Reads until the first byte that is no white space; returns everything up to the end of its chunk. */
 async function firstChunk(chunks: AsyncIterator<Buffer>): Promise<Buffer> {
   let head = Buffer.alloc(0)
-  while (head.length <= maxItemBytes && isBlank(withoutMark(head))) {
+  const needsMore = () =>
+    head.length < signatureBytes || (head.length <= maxItemBytes && isBlank(withoutMark(head)))
+  while (needsMore()) {
     const next = await chunks.next()
     if (next.done) break
     head = Buffer.concat([head, next.value])
