@@ -12,6 +12,14 @@ const folder = optional(
   }),
 )
 
+const passphraseFile = optional(
+  string({
+    description:
+      'file of the passphrase on the machine of the service; absent: that of HERMOD_BACKUP_PASSPHRASE_FILE',
+    maxLength: 4096,
+  }),
+)
+
 /**
  * Of the embedded database and its files; PostgreSQL has tools of its own. The result of the job
  * names the backup.
@@ -27,6 +35,7 @@ export const createBackup = operation({
     files_only: optional(
       boolean({ description: 'true: only the files, with any database; they must be in a folder' }),
     ),
+    passphrase_file: passphraseFile,
   },
   data: StartedJob,
   errors: ['backup_refused', 'too_many_jobs', 'restore_unfinished'],
@@ -71,6 +80,7 @@ export const verifyBackup = operation({
     backup: optional(
       string({ description: 'name of a backup in the folder; absent: the newest', maxLength: 100 }),
     ),
+    passphrase_file: passphraseFile,
   },
   data: StartedJob,
   errors: ['backup_refused', 'too_many_jobs', 'restore_unfinished'],

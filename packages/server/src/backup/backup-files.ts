@@ -5,8 +5,13 @@ import { readdir, readFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { assertKey } from '../blobs/blob-keys.js'
 import { counted } from '../lib/counted.js'
+import type { Passphrase } from '../lib/secrets/passphrase-file.js'
 import type { WorkOptions } from '../transfer/digest.js'
 import { BackupError } from './backup-error.js'
+import type { HashedFile } from './blob-copy.js'
+import { type BackupSecrets, unlock } from './encryption/backup-secrets.js'
+import { filesRoot, isKeyFileOf } from './encryption/files-key.js'
+import { Opener, SealedFileError, type SealedName } from './encryption/sealed-file.js'
 import { type FileLine, KeyIndex, linesOf } from './key-index.js'
 import { type Manifest, parseManifest } from './manifest.js'
 import { completeFile, isOfEmptyFolder, newestBackup, noBackupYet } from './target.js'
@@ -20,6 +25,8 @@ export interface OpenedBackup {
   readonly manifest: Manifest
   /** The installation of the target. */
   readonly installation: string
+  /** Null: the backup is not encrypted. */
+  readonly secrets: BackupSecrets | null
 }
 
 export const databasePart = 'hermod.db'
@@ -32,10 +39,13 @@ const readBytes = 1024 * 1024
 const maxNamed = 5
 
 /**
- * Reads the manifest of a complete backup.
- * @throws BackupError for any other folder
+ * Reads the manifest of a complete backup, and opens an encrypted one.
+ * @throws BackupError for any other folder, and without the passphrase of an encrypted backup
  */
-export async function openBackup(path: string): Promise<OpenedBackup> {
+export async function openBackup(
+  path: string,
+  passphrase: Passphrase | null,
+): Promise<OpenedBackup> {
   const folder = resolve(path)
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     throw new BackupError(
@@ -63,10 +73,12 @@ export async function openBackup(path: string): Promise<OpenedBackup> {
     throw damaged(folder, [`${manifestFile} is not as ${completeFile} says`])
   const manifest = parseManifest(bytes.toString('utf8'))
   const target = dirname(folder)
-  return {
-    ...{ name: basename(folder), folder, target, manifest },
-    installation: await installationIn(target),
-  }
+  const installation = await installationIn(target)
+  const opened = { name: basename(folder), folder, target, manifest, installation, secrets: null }
+  const { encryption } = manifest
+  if (encryption === undefined) return opened
+  const unlocking = { passphrase, damaged: (problems: string[]) => damaged(folder, problems) }
+  return { ...opened, ...(await unlock(opened, encryption, unlocking)) }
 }
 
 /** Returns the installation of a target. @throws BackupError */
@@ -93,14 +105,15 @@ export async function checkBytes(
   work: WorkOptions,
 ): Promise<number> {
   const { folder, manifest } = backup
-  const { parts, files } = manifest
+  const { parts, files, encryption } = manifest
   const total = parts.reduce(
     (sum, { size }) => sum + size,
     files.store === 'folder' ? files.bytes : 0,
   )
   let done = 0
-  const hash = (path: string) =>
-    hashFile(path, work.signal, (bytes) => {
+  const hash: Hash = (path, sealed = null) =>
+    hashFile(path, sealed, (bytes) => {
+      work.signal?.throwIfAborted()
       done += bytes
       work.progress?.({ done, total, text: 'comparing bytes' })
     })
@@ -112,6 +125,10 @@ export async function checkBytes(
       problems.push(`${name} has ${found.size} of ${counted(size, 'byte')}`)
     else if (found.sha256 !== sha256) problems.push(`${name} has other bytes`)
   }
+  if (encryption !== undefined && !(await isKeyFileOf(backup.target, encryption)))
+    problems.push(
+      `key.json of ${filesRoot(backup.target, encryption)} is missing or changed (the next hermod backup create makes another one, and copies the files again)`,
+    )
   // A damaged list names any files.
   if (problems.length === 0) problems.push(...(await filesProblems(backup, { scratch, hash })))
   if (problems.length > 0) throw damaged(folder, problems)
@@ -124,23 +141,25 @@ async function namesProblems(folder: string, { parts }: Manifest): Promise<strin
   return names.filter((name) => !known.includes(name)).map((name) => `${name} is not of it`)
 }
 
-type Hash = (path: string) => Promise<{ readonly size: number; readonly sha256: string } | null>
+type Hash = (path: string, sealed?: SealedName | null) => Promise<HashedFile | null>
 
 async function filesProblems(
-  { folder, target, manifest: { files } }: OpenedBackup,
+  { folder, target, manifest: { files, encryption }, secrets }: OpenedBackup,
   { scratch, hash }: { readonly scratch: string; readonly hash: Hash },
 ): Promise<string[]> {
   const problems: string[] = []
+  const root = filesRoot(target, encryption)
   const catalogue = new KeyIndex(join(scratch, 'catalogue'))
+  const filesKey = secrets?.filesKey ?? null
   try {
-    catalogue.addCatalogue(join(target, filesPart))
+    catalogue.addCatalogue(join(root, filesPart))
     let [count, bytes] = [0, 0]
     for (const text of linesOf(join(folder, filesPart))) {
       const line = JSON.parse(text) as FileLine
       count++
       bytes += line.size
       const problem =
-        files.store === 'folder' && (await fileProblem(line, { target, catalogue, hash }))
+        files.store === 'folder' && (await fileProblem(line, { root, catalogue, hash, filesKey }))
       if (problem) problems.push(problem)
     }
     if (count !== files.count || bytes !== files.bytes)
@@ -153,40 +172,55 @@ async function filesProblems(
   return problems
 }
 
+interface FilePlaces {
+  /** The folder of the files and of their catalogue. */
+  readonly root: string
+  readonly catalogue: KeyIndex
+  readonly hash: Hash
+  /** Null: the files are not encrypted. */
+  readonly filesKey: Buffer | null
+}
+
 async function fileProblem(
   { key, size, sha256 }: FileLine,
-  { target, catalogue, hash }: { target: string; catalogue: KeyIndex; hash: Hash },
+  { root, catalogue, hash, filesKey }: FilePlaces,
 ): Promise<string | null> {
   assertKey(key)
   const name = `files/${key}`
   const again = 'remove it, and the next hermod backup create copies it again'
-  const found = await hash(join(target, name))
+  const found = await hash(join(root, name), filesKey && { key: filesKey, name: key })
   if (found === null) return `${name} is missing (the next hermod backup create copies it again)`
   if (found.size !== size) return `${name} has ${found.size} of ${counted(size, 'byte')} (${again})`
   if (found.sha256 !== sha256) return `${name} has other bytes (${again})`
   const listed = catalogue.find(key)
   return listed?.size === size && listed.sha256 === sha256
     ? null
-    : `${filesPart} of ${target} has another hash of ${key} (remove ${filesPart} there, and the next hermod backup create makes it again)`
+    : `${filesPart} of ${root} has another hash of ${key} (remove ${filesPart} there, and the next hermod backup create makes it again)`
 }
 
-/** @returns null for a missing file */
+/**
+ * Hashes a file, and opens a sealed one, of which a failure counts as other bytes.
+ * @returns null for a missing file
+ */
 async function hashFile(
   path: string,
-  signal: AbortSignal | undefined,
+  sealed: SealedName | null,
   read: (bytes: number) => void,
-): Promise<{ readonly size: number; readonly sha256: string } | null> {
+): Promise<HashedFile | null> {
   const hash = createHash('sha256')
+  const opener = sealed && new Opener(sealed)
   let size = 0
   try {
     for await (const chunk of createReadStream(path, { highWaterMark: readBytes })) {
-      signal?.throwIfAborted()
       const bytes = chunk as Buffer
       hash.update(bytes)
       size += bytes.length
       read(bytes.length)
+      opener?.add(bytes)
     }
+    opener?.end()
   } catch (error) {
+    if (error instanceof SealedFileError) return { size, sha256: '' }
     return missing(error as NodeJS.ErrnoException)
   }
   return { size, sha256: hash.digest('hex') }

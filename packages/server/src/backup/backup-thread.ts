@@ -5,7 +5,14 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { closing } from '../db/dialect/request-thread.js'
-import { BlobCopier, hashFile, linesText, type NamedBlob } from './blob-copy.js'
+import {
+  BlobCopier,
+  copyFile,
+  type HashedFile,
+  hashFile,
+  linesText,
+  type NamedBlob,
+} from './blob-copy.js'
 import { type CopyableDatabase, copyDatabase, recoverCopy, writeAll } from './database-copy.js'
 import {
   type CopyFacts,
@@ -14,6 +21,7 @@ import {
   readFacts,
   readFiles,
 } from './database-facts.js'
+import type { SealedName } from './encryption/sealed-file.js'
 import type { FileLine } from './key-index.js'
 import { type PruneRequest, removeUnnamed } from './unnamed-blobs.js'
 
@@ -30,13 +38,20 @@ export interface BackupWork {
     readonly from: string
     readonly target: string
     readonly scratch: string
+    readonly key: Uint8Array | null
   }): void
   copyBlobs(blobs: readonly NamedBlob[]): FileLine[]
   closeBlobs(): void
   /** Appends lines to a list of files. */
   addLines(request: { readonly path: string; readonly lines: readonly FileLine[] }): void
   /** Waits until the file is on the disk, and returns its size and SHA-256. */
-  hash(path: string): { readonly size: number; readonly sha256: string }
+  hash(path: string): HashedFile
+  /** Seals a file into another one, and returns the size and SHA-256 of that. */
+  seal(request: {
+    readonly from: string
+    readonly to: string
+    readonly sealed: SealedName
+  }): HashedFile
   /** Removes blobs that no backup names. @returns their number */
   removeUnnamed(request: PruneRequest): number
 }
@@ -90,6 +105,7 @@ const work: BackupWork = {
     closeSync(file)
     return hashFile(path)
   },
+  seal: ({ from, to, sealed }) => copyFile(from, to, sealed),
   removeUnnamed,
 }
 

@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { syncFile, writeAll } from './database-copy.js'
+import { Sealer, type SealedName, sealedSize } from './encryption/sealed-file.js'
 import { type FileLine, KeyIndex } from './key-index.js'
 
 const chunkBytes = 1024 * 1024
@@ -25,13 +26,18 @@ export interface NamedBlob {
 interface BlobCopierOptions {
   /** The folder of the store. */
   readonly from: string
-  /** The folder of the target. */
+  /** The folder in the target that has files and their catalogue. */
   readonly target: string
   /** A folder of this backup, on the disk of the target. */
   readonly scratch: string
+  /** The key of encrypted files; null: they are copied as they are. */
+  readonly key: Uint8Array | null
 }
 
-/** Copies blobs of a folder into a target. Those that are there are not copied again. */
+/**
+ * Copies blobs of a folder into a target. Those that are there are not copied again. Lines have the
+ * size and the hash of what is in the target.
+ */
 export class BlobCopier implements Disposable {
   readonly #options: BlobCopierOptions
   readonly #known: KeyIndex
@@ -51,13 +57,13 @@ export class BlobCopier implements Disposable {
     const folders = new Set<string>()
     const added: FileLine[] = []
     const lines = blobs.flatMap(({ key, size }): FileLine[] => {
-      const blob = { key, size }
+      const blob = { key, size: this.#options.key ? sealedSize(size) : size }
       const path = join(this.#options.target, 'files', blob.key)
       const isThere = sizeOf(path) === blob.size
       const known = isThere ? this.#known.find(blob.key) : null
       if (known?.sha256) return [{ ...blob, sha256: known.sha256 }]
       // Without a line in the catalogue a kill has come between the two.
-      const sha256 = isThere ? hashFile(path).sha256 : this.#copyOne(blob, path, folders)
+      const sha256 = isThere ? hashFile(path).sha256 : this.#copyOne({ key, size }, path, folders)
       if (sha256 === null) return []
       const line = { ...blob, sha256 }
       added.push(line)
@@ -79,11 +85,12 @@ export class BlobCopier implements Disposable {
 
   /** @returns null when the store has no such blob of this size */
   #copyOne({ key, size }: NamedBlob, to: string, folders: Set<string>): string | null {
-    const { from, target, scratch } = this.#options
+    const { from, target, scratch, key: filesKey } = this.#options
     const source = join(from, key)
     if (sizeOf(source) !== size) return null
     const temporary = join(scratch, 'blob')
-    const { sha256 } = copyFile(source, temporary)
+    const sealed = filesKey && { key: filesKey, name: key }
+    const { sha256 } = copyFile(source, temporary, sealed)
     const folder = dirname(to)
     const made = mkdirSync(folder, { recursive: true, mode: 0o700 })
     renameSync(temporary, to)
@@ -101,37 +108,53 @@ export function linesText(lines: readonly FileLine[]): string {
   return lines.map((line) => `${JSON.stringify(line)}\n`).join('')
 }
 
-/** Returns the size and the SHA-256 of a file. */
-export function hashFile(path: string): { readonly size: number; readonly sha256: string } {
-  return readThrough(path, () => {})
+/** The size and the SHA-256 of a file. */
+export interface HashedFile {
+  readonly size: number
+  readonly sha256: string
 }
 
-function copyFile(from: string, to: string): { readonly size: number; readonly sha256: string } {
+/** Returns the size and the SHA-256 of a file. */
+export function hashFile(path: string): HashedFile {
+  const hash = createHash('sha256')
+  let size = 0
+  for (const chunk of chunksOf(path)) {
+    hash.update(chunk)
+    size += chunk.length
+  }
+  return { size, sha256: hash.digest('hex') }
+}
+
+/** Copies a file to the disk. @param sealed null: as it is. @returns the size and hash of the copy */
+export function copyFile(from: string, to: string, sealed: SealedName | null): HashedFile {
+  const hash = createHash('sha256')
+  let size = 0
   const file = openSync(to, 'w', 0o600)
+  const write = (bytes: Buffer) => {
+    hash.update(bytes)
+    size += bytes.length
+    writeAll(file, bytes)
+  }
   try {
-    const result = readThrough(from, (chunk) => writeAll(file, chunk))
+    const sealer = sealed && new Sealer(sealed)
+    for (const chunk of chunksOf(from)) write(sealer ? sealer.add(chunk) : chunk)
+    if (sealer) write(sealer.end())
     fsyncSync(file)
-    return result
+    return { size, sha256: hash.digest('hex') }
   } finally {
     closeSync(file)
   }
 }
 
-function readThrough(
-  path: string,
-  take: (chunk: Buffer) => void,
-): { readonly size: number; readonly sha256: string } {
-  const hash = createHash('sha256')
+/** The chunks of a file, of which each is valid until the next one. */
+function* chunksOf(path: string): Generator<Buffer, void> {
   const chunk = Buffer.allocUnsafe(chunkBytes)
   const file = openSync(path, 'r')
   try {
-    for (let size = 0; ; ) {
+    for (;;) {
       const length = readSync(file, chunk, 0, chunk.length, null)
-      if (length === 0) return { size, sha256: hash.digest('hex') }
-      const part = chunk.subarray(0, length)
-      hash.update(part)
-      take(part)
-      size += length
+      if (length === 0) return
+      yield chunk.subarray(0, length)
     }
   } finally {
     closeSync(file)

@@ -1,16 +1,22 @@
 import { join } from 'node:path'
 import type { BlobStore } from '../blobs/blob-store.js'
 import { BlobError } from '../blobs/blob-store.js'
-import { filesPart } from './backup-files.js'
+import { filesPart, type OpenedBackup } from './backup-files.js'
+import { openedSize } from './encryption/sealed-file.js'
 import { KeyIndex } from './key-index.js'
 
 /**
  * The files of a backup as a store of the service, for `hermod check`: sizes and keys, which are
  * compared with the bytes before. It is read only.
- * @param folder the folder of the backup
  * @param scratch a folder for an index
  */
-export function listedBlobs(folder: string, scratch: string): BlobStore & Disposable {
+export function listedBlobs(
+  { folder, manifest, secrets }: OpenedBackup,
+  scratch: string,
+): BlobStore & Disposable {
+  // The list of an encrypted backup has the sizes of sealed files.
+  const isSealed = secrets !== null && manifest.files.store === 'folder'
+  const sizeOf = (listed: number) => (isSealed ? openedSize(listed) : listed)
   const index = new KeyIndex(join(scratch, 'blobs'))
   index.addFile(join(folder, filesPart))
   const refuse = async () => {
@@ -21,12 +27,12 @@ export function listedBlobs(folder: string, scratch: string): BlobStore & Dispos
     location: folder,
     async stat(key) {
       const found = index.find(key)
-      return found && { size: found.size, modifiedAt: 0 }
+      return found && { size: sizeOf(found.size), modifiedAt: 0 }
     },
     async list(prefix, after, limit) {
       const blobs = index
         .list(prefix, after ?? '', limit)
-        .map(({ key, size }) => ({ key, size, modifiedAt: 0 }))
+        .map(({ key, size }) => ({ key, size: sizeOf(size), modifiedAt: 0 }))
       return { blobs, next: blobs.length < limit ? null : (blobs.at(-1)?.key ?? null) }
     },
     async check() {},

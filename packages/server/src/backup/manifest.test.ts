@@ -17,11 +17,18 @@ const manifest: Manifest = {
   files: { store: 'folder', count: 3, bytes: 30, missing: 0 },
   key_inside: false,
 }
+const encryption: NonNullable<Manifest['encryption']> = {
+  kdf: { name: 'scrypt', n: 2 ** 17, r: 8, p: 1, salt: 'b'.repeat(32) },
+  data_key: 'c'.repeat(120),
+  files: { id: 'd'.repeat(16), key: 'e'.repeat(120) },
+  mac: hash,
+}
 const changed = (change: object) => JSON.stringify({ ...manifest, ...change })
 
 describe('manifest.json', () => {
   it('is read as it was written', () => {
-    expect(parseManifest(manifestText(manifest))).toEqual(manifest)
+    for (const each of [manifest, { ...manifest, encryption }])
+      expect(parseManifest(manifestText(each))).toEqual(each)
   })
 
   it.each([
@@ -39,6 +46,14 @@ describe('manifest.json', () => {
     ['newest_message', { at: '2026-11-29T15:59:59Z' }],
     ['files', { store: 'folder', count: 3, bytes: 30, missing: 0, more: 1 }],
     ['key_inside', 'no'],
+    ['encryption', { ...encryption, mac: '' }],
+    ['encryption', { ...encryption, data_key: 'x'.repeat(120) }],
+    ['encryption', { ...encryption, files: { ...encryption.files, id: '../files' } }],
+    // Memory that a stranger chooses.
+    ['encryption', { ...encryption, kdf: { ...encryption.kdf, n: 2 ** 24 } }],
+    ['encryption', { ...encryption, kdf: { ...encryption.kdf, r: 1024 } }],
+    ['encryption', { ...encryption, kdf: { ...encryption.kdf, p: 1024 } }],
+    ['encryption', { ...encryption, kdf: { ...encryption.kdf, n: 2 } }],
   ])('with a bad %s is refused by its name', (field, value) => {
     expect(() => parseManifest(changed({ [field]: value }))).toThrow(`bad field ${field}`)
   })

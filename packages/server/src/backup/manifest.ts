@@ -12,6 +12,7 @@ import {
   parseFile,
 } from '../lib/json-file.js'
 import { BackupError } from './backup-error.js'
+import { type BackupEncryption, isEncryption } from './encryption/backup-keys.js'
 
 /** A file of a backup. */
 export interface BackupPart {
@@ -41,7 +42,7 @@ export interface Manifest {
   readonly epoch: string
   readonly secret_key_fingerprint: string
   readonly parts: readonly BackupPart[]
-  /** Absent: the backup has no database. */
+  /** Absent: the backup has no database, or is encrypted, and the digest is in private.json. */
   readonly digest?: ManifestDigest
   /** For each application the position of its newest event. */
   readonly positions: Readonly<Record<string, number>>
@@ -57,6 +58,8 @@ export interface Manifest {
   }
   /** The secret key is inside. */
   readonly key_inside: boolean
+  /** Absent: the backup is not encrypted. */
+  readonly encryption?: BackupEncryption
 }
 
 /** Returns the text of manifest.json. */
@@ -65,6 +68,8 @@ export function manifestText(manifest: Manifest): string {
 }
 
 const partName = /^[a-z0-9][a-z0-9._-]*$/
+
+export const isDigest: Check = isMapOf(isObjectOf({ count: isCount, sum: isSha256 }))
 
 const fields: Readonly<Record<keyof Manifest, Check>> = {
   format: isOneOf(1),
@@ -81,8 +86,7 @@ const fields: Readonly<Record<keyof Manifest, Check>> = {
       sha256: isSha256,
     }),
   ),
-  digest: (value) =>
-    value === undefined || isMapOf(isObjectOf({ count: isCount, sum: isSha256 }))(value),
+  digest: (value) => value === undefined || isDigest(value),
   positions: isMapOf(isCount),
   newest_message: (value) => value === null || isObjectOf({ at: isTime, msg_id: isCount })(value),
   files: isObjectOf({
@@ -92,6 +96,7 @@ const fields: Readonly<Record<keyof Manifest, Check>> = {
     missing: isCount,
   }),
   key_inside: isOneOf(true, false),
+  encryption: (value) => value === undefined || isEncryption(value),
 }
 
 /** Reads the text of a manifest.json. @throws BackupError that names the field that is wrong */

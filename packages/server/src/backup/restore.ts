@@ -1,8 +1,7 @@
 /** Restores a backup into a data folder. */
-import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { mkdir, open, readdir, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises'
-import { basename, dirname, join, resolve } from 'node:path'
+import { mkdir, readdir, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { serviceStates } from '@hermod/protocol'
 import { assertKey } from '../blobs/blob-keys.js'
@@ -15,15 +14,17 @@ import { lockNewFolder, restoringFolder } from '../lib/concurrency/folder-lock.j
 import { syncFolder } from '../lib/system/sync-folder.js'
 import type { WorkOptions } from '../transfer/digest.js'
 import { BackupError } from './backup-error.js'
-import { damaged, databasePart, filesPart, openBackup } from './backup-files.js'
+import { databasePart, filesPart, type OpenedBackup } from './backup-files.js'
+import { copyChecked, copyError } from './checked-copy.js'
+import { privatePart } from './encryption/backup-secrets.js'
+import { filesRoot } from './encryption/files-key.js'
 import type { FileLine } from './key-index.js'
 import { KnownTargets, knownTargetsFile } from './known-targets.js'
 import type { Manifest } from './manifest.js'
 import { erasuresFile } from './target.js'
 
 export interface RestoreOptions extends WorkOptions {
-  /** The folder of the backup, in its target. */
-  readonly backup: string
+  readonly backup: OpenedBackup
   /** The data folder: one that does not exist, or is empty. */
   readonly to: string
   /** The secret key of the backup, and the previous one during a rotation. */
@@ -69,7 +70,7 @@ const spareBytes = 32 * 1024 * 1024
  * @throws BackupError, FolderLockedError
  */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoredBackup> {
-  const { folder, manifest } = await openBackup(options.backup)
+  const { manifest } = options.backup
   requireRestorable(manifest)
   const to = resolve(options.to)
   const isNew = await requireEmpty(to)
@@ -81,7 +82,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoredBa
     await syncFolder(to)
     const bytes = await requireSpace(to, manifest)
     await options.verify(work)
-    await copyAll({ folder, work, manifest, total: bytes, options })
+    await copyAll(work, bytes, options)
     await markRestored(join(work, databasePart), manifest, options.now)
     await moveInto(to, work)
     return { manifest, folder: to, bytes }
@@ -156,30 +157,26 @@ async function requireSpace(to: string, { parts, files }: Manifest): Promise<num
   return bytes
 }
 
-interface CopyAll {
-  readonly folder: string
-  readonly work: string
-  readonly manifest: Manifest
-  readonly total: number
-  readonly options: RestoreOptions
-}
-
-async function copyAll({ folder, work, manifest, total, options }: CopyAll): Promise<void> {
+async function copyAll(work: string, total: number, options: RestoreOptions): Promise<void> {
+  const { backup, keys, keepsKey, signal, progress } = options
+  const { folder, target, manifest, secrets } = backup
   let done = 0
   const copied = (bytes: number) => {
     done += bytes
-    options.signal?.throwIfAborted()
-    options.progress?.({ done, total, text: 'copying' })
+    signal?.throwIfAborted()
+    progress?.({ done, total, text: 'copying' })
   }
-  for (const part of manifest.parts)
-    await copyChecked(join(folder, part.name), join(work, part.name), { ...part, copied })
-  if (manifest.files.store === 'folder') await copyFiles({ folder, work, copied })
+  for (const part of manifest.parts.filter(({ name }) => name !== privatePart)) {
+    const { name } = part
+    const sealed = secrets && name === databasePart ? { key: secrets.dataKey, name } : null
+    await copyChecked(join(folder, name), join(work, name), { ...part, sealed, copied })
+  }
+  if (manifest.files.store === 'folder') await copyFiles(backup, work, copied)
   await rm(join(work, filesPart), { force: true })
-  if (options.keepsKey)
-    await writeFile(join(work, keyFile), options.keys.join('\n'), { mode: 0o600, flush: true })
-  await copyErasures(dirname(folder), work)
+  if (keepsKey) await writeFile(join(work, keyFile), keys.join('\n'), { mode: 0o600, flush: true })
+  await copyErasures(target, work)
   // Later erasures are listed there too.
-  await new KnownTargets(work).add(dirname(folder))
+  await new KnownTargets(work).add(target)
   await syncFolder(work)
 }
 
@@ -196,76 +193,24 @@ async function copyErasures(target: string, work: string): Promise<void> {
 }
 
 /** Copies the files that the backup names. */
-async function copyFiles({
-  folder,
-  work,
-  copied,
-}: {
-  readonly folder: string
-  readonly work: string
-  copied(bytes: number): void
-}): Promise<void> {
+async function copyFiles(
+  { target, manifest, secrets }: OpenedBackup,
+  work: string,
+  copied: (bytes: number) => void,
+): Promise<void> {
+  const root = filesRoot(target, manifest.encryption)
   const lines = createInterface({ input: createReadStream(join(work, filesPart)) })
   const made = new Set<string>()
   for await (const line of lines) {
     const { key, size, sha256 } = JSON.parse(line) as FileLine
     assertKey(key)
-    const target = join(work, 'files', key)
-    if (!made.has(dirname(target))) await mkdir(dirname(target), { recursive: true, mode: 0o700 })
-    made.add(dirname(target))
-    const source = join(dirname(folder), 'files', key)
-    await copyChecked(source, target, { size, sha256, copied })
+    const to = join(work, 'files', key)
+    if (!made.has(dirname(to))) await mkdir(dirname(to), { recursive: true, mode: 0o700 })
+    made.add(dirname(to))
+    const sealed = secrets && { key: secrets.filesKey, name: key }
+    await copyChecked(join(root, 'files', key), to, { size, sha256, sealed, copied })
   }
   for (const each of made) await syncFolder(each)
-}
-
-/** Copies a file durably. @throws BackupError when it is not the file of the backup, or cannot be copied */
-async function copyChecked(
-  from: string,
-  to: string,
-  {
-    size,
-    sha256,
-    copied,
-  }: {
-    readonly size: number
-    readonly sha256?: string | undefined
-    copied(bytes: number): void
-  },
-): Promise<void> {
-  const hash = createHash('sha256')
-  let length = 0
-  try {
-    const handle = await open(to, 'wx', 0o600)
-    try {
-      for await (const chunk of createReadStream(from, { highWaterMark: 1024 * 1024 })) {
-        const bytes = chunk as Buffer
-        hash.update(bytes)
-        length += bytes.length
-        if (length > size) break
-        await handle.appendFile(bytes)
-        copied(bytes.length)
-      }
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
-  } catch (error) {
-    throw copyError(from, to, error as NodeJS.ErrnoException)
-  }
-  if (length !== size || (sha256 !== undefined && hash.digest('hex') !== sha256))
-    throw damaged(dirname(from), [`${basename(from)} has other bytes`])
-}
-
-function copyError(from: string, to: string, error: NodeJS.ErrnoException): Error {
-  const { code, message } = error
-  if (code === 'ENOENT') return damaged(dirname(from), [`${basename(from)} is missing`])
-  if (code === 'ENOSPC' || code === 'EDQUOT')
-    return new BackupError(
-      `the disk of ${dirname(to)} is full; make room, or name a folder on another disk`,
-      { cause: error },
-    )
-  return new BackupError(`${from} cannot be restored: ${message}`, { cause: error })
 }
 
 /**

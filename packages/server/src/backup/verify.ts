@@ -16,9 +16,9 @@ import {
   damaged,
   databasePart,
   type OpenedBackup,
-  openBackup,
   verifiedFile,
 } from './backup-files.js'
+import { copyChecked } from './checked-copy.js'
 import { withCopy } from './copied-database.js'
 import { digestOfCopy } from './digest-of-copy.js'
 import { listedBlobs } from './listed-blobs.js'
@@ -40,9 +40,8 @@ export interface CheckedData {
 }
 
 export interface VerifyOptions extends WorkOptions {
-  /** The folder of the backup, in its target. */
-  readonly backup: string
-  /** The folder in which the database is restored; null: the target. */
+  readonly backup: OpenedBackup
+  /** The folder in which the database is restored; null: the target of a backup that is not encrypted. */
   readonly temporary: string | null
   /** The schema that this build makes: its number, and the name of its last migration. */
   readonly schema: { readonly number: number; readonly name: string }
@@ -84,7 +83,7 @@ const maxProblems = 5
  * @throws BackupError that says what is wrong and what to do; the reason of the signal
  */
 export async function verifyBackup(options: VerifyOptions): Promise<VerifiedBackup> {
-  const backup = await openBackup(options.backup)
+  const { backup } = options
   const { manifest, name, target } = backup
   requireVerifiable(backup, options)
   const place = options.temporary ?? target
@@ -153,13 +152,13 @@ async function checkRestored(
   work: string,
   options: VerifyOptions,
 ): Promise<Pick<VerifiedBackup, 'rows' | 'facts' | 'digest'>> {
-  const { folder, manifest, installation } = backup
+  const { folder, installation } = backup
   const { progress } = options
   const restored = join(work, 'restored')
   const path = join(restored, databasePart)
   await mkdir(restored, { mode: 0o700 })
   progress?.({ done: 0, total: 1, text: 'restoring the database' })
-  await restore(join(folder, databasePart), path, manifest)
+  await restore(backup, path, options)
   progress?.({ text: 'checking the file of the database' })
   const problems = engineProblems(path)
   if (problems.length > 0) throw damaged(folder, problems)
@@ -167,29 +166,37 @@ async function checkRestored(
     throw damaged(folder, ['its database is of another installation than the folder of backups'])
   const { rows, digest } = await compareDigest(backup, path, options)
   progress?.({ done: 0, total: 1, text: 'checking the facts in the database' })
-  using blobs = listedBlobs(folder, work)
+  using blobs = listedBlobs(backup, work)
   const { checked, faults } = await options.check(restored, blobs)
   if (faults.length > 0) throw faultsError(`backup ${backup.name}`, faults)
   return { rows, facts: checked, digest }
 }
 
 async function restore(
-  from: string,
+  { folder, manifest, secrets }: OpenedBackup,
   to: string,
-  { parts }: OpenedBackup['manifest'],
+  { signal }: VerifyOptions,
 ): Promise<void> {
-  const size = parts.find(({ name }) => name === databasePart)?.size ?? 0
-  const isShared = await copyFile(from, to, constants.COPYFILE_FICLONE_FORCE).then(
-    () => true,
-    () => false,
-  )
+  const from = join(folder, databasePart)
+  const part = manifest.parts.find(({ name }) => name === databasePart)
+  const size = part?.size ?? 0
+  const isShared =
+    secrets === null &&
+    (await copyFile(from, to, constants.COPYFILE_FICLONE_FORCE).then(
+      () => true,
+      () => false,
+    ))
   const { bavail, bsize } = await statfs(join(to, '..'))
   const [free, needed] = [bavail * bsize, spareBytes + (isShared ? 0 : size)]
   if (free < needed)
     throw new BackupError(
       `the database of the backup is restored into ${join(to, '..')} to verify it, which needs ${needed} bytes of free space, and ${free} are free; make room, or name a folder on another disk with --temporary`,
     )
-  if (!isShared) await copyFile(from, to)
+  if (secrets !== null) {
+    const sealed = { key: secrets.dataKey, name: databasePart }
+    const copied = () => signal?.throwIfAborted()
+    await copyChecked(from, to, { size, sha256: part?.sha256, sealed, copied })
+  } else if (!isShared) await copyFile(from, to)
 }
 
 /** The engine's own checks. */

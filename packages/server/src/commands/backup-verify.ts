@@ -3,6 +3,7 @@ import { verifyBackup } from '@hermod/protocol'
 import type { Command } from 'commander'
 import type { BackupChoice, verifyChosenBackup } from '../context/database/verify-backup.js'
 import { counted } from '../lib/counted.js'
+import { passphraseFile } from './passphrase-file.js'
 import { type CommandContext, printingCommand } from './runtime/command.js'
 import { argument, commandOf, type GivenOptions, option } from './runtime/fields.js'
 import { runLongJob } from './runtime/long-job.js'
@@ -20,11 +21,12 @@ export function addBackupVerifyCommand(parent: Command, context: CommandContext)
     to: option('--to <folder>', 'the folder of the backups; default: that of HERMOD_BACKUP_DIR'),
     key_file: option(
       '--key-file <file>',
-      'the secret.key of the backup; default: that of the settings or the data folder',
+      'the secret.key of the backup; default: that of the settings or the data folder; never for an encrypted backup, which has it inside',
     ),
+    passphrase_file: passphraseFile('the file of the passphrase of an encrypted backup'),
     temporary: option(
       '--temporary <folder>',
-      'where the database is restored for a while; default: the folder of the backups',
+      'where the database is restored for a while; default: the folder of the backups, and for an encrypted backup the data folder',
     ),
     url: option(
       '--url <url>',
@@ -33,7 +35,8 @@ export function addBackupVerifyCommand(parent: Command, context: CommandContext)
   }
   commandOf(command, context, fields, async (given, options) => {
     const { backup = null, to = null, key_file = null, temporary = null, url } = given
-    const choice = { backup, folder: to, keyFile: key_file, temporary }
+    const passphraseFile = given.passphrase_file ?? null
+    const choice = { backup, folder: to, keyFile: key_file, passphraseFile, temporary }
     if (url === undefined) await verify(context, options, choice)
     else if (/^postgres(?:ql)?:/.test(url)) await verifyCopy(context, { ...options, url }, choice)
     else await verifyElsewhere(context, { ...options, url }, choice)
@@ -102,11 +105,12 @@ async function verifyCopy(
 async function verifyElsewhere(
   context: CommandContext,
   options: GivenOptions & { readonly url: string },
-  { backup, folder }: BackupChoice,
+  { backup, folder, passphraseFile }: BackupChoice,
 ) {
   const params = {
     ...(backup !== null && { backup }),
     ...(folder !== null && { folder }),
+    ...(passphraseFile !== null && { passphrase_file: passphraseFile }),
   }
   const found = await runLongJob<typeof params, Verified>(context, {
     ...{ operation: verifyBackup, params, options },

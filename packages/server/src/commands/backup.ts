@@ -5,6 +5,7 @@ import type { Command } from 'commander'
 import type { Backups } from '../context/domains/backup.js'
 import { counted } from '../lib/counted.js'
 import { addBackupVerifyCommand } from './backup-verify.js'
+import { passphraseFile } from './passphrase-file.js'
 import type { CommandContext } from './runtime/command.js'
 import { operationCommand, option, readAs } from './runtime/fields.js'
 import { longJobCommand } from './runtime/long-job.js'
@@ -33,7 +34,12 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
     name: 'create',
     description: 'Makes a backup of the embedded database and its files; a server may run.',
     operation: createBackup,
-    fields: target,
+    fields: {
+      ...target,
+      passphrase_file: passphraseFile(
+        'encrypts the backup with the passphrase in a file of one line, and puts the secret key inside',
+      ),
+    },
     params: (values) => values,
     text: (made: MadeBackup) => `${madeText(made)}\n${keyText(made)}`,
   })
@@ -76,18 +82,20 @@ function madeText({ name, folder, database_bytes, files, file_bytes, missing_fil
 }
 
 function keyText({ key_inside, key_source }: MadeBackup): string {
-  if (key_inside) return 'The secret key is inside; the passphrase opens it.'
+  if (key_inside)
+    return 'It is encrypted, and the secret key is inside. Keep the passphrase at another place: a restore needs it, and nothing else opens the backup.'
   const place = key_source === 'file' ? 'secret.key in the data folder' : 'HERMOD_SECRET_KEY'
   return `The secret key is not inside: keep a copy of ${place} at another place. A restore needs both.`
 }
 
 /** One line of a table. */
 function briefBackup(each: BackupList['backups'][number]): OutputRow {
-  const { name, created_at, verified_at, engine, version, files } = each
+  const { name, created_at, verified_at, engine, version, files, encrypted } = each
   if (each.damaged) return { name, created_at, state: 'damaged' }
   return {
     ...{ name, created_at, state: verified_at === 0 ? 'complete' : 'verified' },
     contents: engine === 'sqlite' ? 'database and files' : 'files',
+    encrypted: encrypted ? 'yes' : 'no',
     ...{ version, database: mebibytes(Number(each.database_bytes)), files },
     file_size: mebibytes(Number(each.file_bytes)),
   }

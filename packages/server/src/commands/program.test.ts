@@ -520,16 +520,23 @@ describe('hermod migrate', () => {
 
 describe('hermod backup verify', () => {
   it('verifies the newest backup, or that of the options', async () => {
-    const none = { backup: null, folder: null, keyFile: null, temporary: null }
+    const none = {
+      backup: null,
+      folder: null,
+      keyFile: null,
+      passphraseFile: null,
+      temporary: null,
+    }
     const { done, out } = await run('backup verify')
     expect(done).toEqual([`verify ${JSON.stringify(none)}`])
     expect(out).toBe(
       'The backup b1 of 2026-11-29T16:00:00.000Z is verified: 20 bytes and 2 files are as they were written, its 9 rows are those that were backed up, and hermod check finds no fault in 7 facts.\n',
     )
-    const options = 'b1 --to /backups --key-file /key --temporary /tmp --json'
+    const options =
+      'b1 --to /backups --key-file /key --passphrase-file /pass --temporary /tmp --json'
     const given = await run(`backup verify ${options}`)
     expect(given.done).toEqual([
-      `verify ${JSON.stringify({ backup: 'b1', folder: '/backups', keyFile: '/key', temporary: '/tmp' })}`,
+      `verify ${JSON.stringify({ backup: 'b1', folder: '/backups', keyFile: '/key', passphraseFile: '/pass', temporary: '/tmp' })}`,
     ])
     expect(JSON.parse(given.out)).toEqual(verified)
   })

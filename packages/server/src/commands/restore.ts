@@ -7,6 +7,7 @@ import {
 } from '@hermod/protocol'
 import type { Command } from 'commander'
 import { counted } from '../lib/counted.js'
+import { passphraseFile } from './passphrase-file.js'
 import { type CommandContext, printingCommand } from './runtime/command.js'
 import { argument, commandOf, flag, operationCommand, option, required } from './runtime/fields.js'
 import { withProgress } from './runtime/command-work.js'
@@ -15,7 +16,7 @@ export function addRestoreCommands(program: Command, context: CommandContext): v
   const restore = program
     .command('restore')
     .description(
-      'Makes a new data folder of a backup: hermod restore <backup> --to <folder> --key-file <secret.key>. Its options: hermod restore from --help.',
+      'Makes a new data folder of a backup: hermod restore <backup> --to <folder> --key-file <secret.key>, or --passphrase-file <file> for an encrypted one. Its options: hermod restore from --help.',
     )
   const from = printingCommand(
     restore,
@@ -28,14 +29,16 @@ export function addRestoreCommands(program: Command, context: CommandContext): v
     to: required(option('--to <folder>', 'the data folder, which does not exist or is empty')),
     key_file: option(
       '--key-file <file>',
-      'the secret.key of the data folder that was backed up; default: that of the settings or the data folder',
+      'the secret.key of the data folder that was backed up; default: that of the settings or the data folder; never for an encrypted backup, which has it inside',
     ),
+    passphrase_file: passphraseFile('the file of the passphrase of an encrypted backup'),
   }
-  commandOf(from, context, fields, async ({ backup, to, key_file: keyFile = null }, options) => {
+  commandOf(from, context, fields, async (given, options) => {
+    const { backup, to, key_file: keyFile = null, passphrase_file: passphraseFile = null } = given
     const restored = await withProgress(context, options, (work) =>
       context.dependencies.restore(
         context.load(),
-        { backup, to, keyFile },
+        { backup, to, keyFile, passphraseFile },
         { ...work, now: context.now() },
       ),
     )

@@ -122,6 +122,7 @@ describe('loadConfig', () => {
       bootstrapAdminToken: null,
       operatorToken: null,
       alertSecret: null,
+      backupPassphrase: null,
       s3SecretAccessKey: null,
     })
     expect(new Set(Object.values(sources))).toEqual(new Set(['default']))

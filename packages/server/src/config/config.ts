@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { dayMs, hourMs } from '../lib/clock.js'
 import type { BucketRate } from '../lib/limits/token-bucket.js'
+import { readPassphraseFile } from '../lib/secrets/passphrase-file.js'
 import { redactUrl } from '../lib/secrets/redact.js'
 import { type GivenSettings, type ReadFile, readSettings, type Source } from './env.js'
 import { type FileConfig, fileConfig, fileContradictions, fileDefaults } from './file-config.js'
@@ -196,14 +197,20 @@ export function loadConfig(
 ): LoadedConfig {
   const given = readSettings(env, readFile)
   const values = withDefaults(given)
-  const violations = [...given.violations, ...contradictions(values), ...fileContradictions(values)]
+  const passphrase = backupPassphrase(values)
+  const violations = [
+    ...given.violations,
+    ...contradictions(values),
+    ...fileContradictions(values),
+    ...passphrase.violations,
+  ]
   if (violations.length > 0) throw new ConfigError(violations)
   const source = (key: OptionKey) => given.values.get(key)?.source ?? 'default'
   const config = serverConfig(values, env.PATH)
   const unset = fileDefaults(config.files)
   return {
     config: deepFreeze(config),
-    secrets: serverSecrets(values),
+    secrets: serverSecrets(values, passphrase.text),
     sources: Object.freeze(
       Object.fromEntries(optionKeys.map((key) => [key, source(key)])) as Record<OptionKey, Source>,
     ),
@@ -262,6 +269,25 @@ function contradictions(values: OptionValues): string[] {
       `${old.name} and ${key.name} are the same key; set ${key.name} to the new key, or remove ${old.name}`,
     )
   return violations
+}
+
+/** Reads the passphrase of backups. */
+function backupPassphrase({ backupPassphraseFile, databaseUrl }: OptionValues): {
+  readonly text: string | null
+  readonly violations: readonly string[]
+} {
+  const { name } = options.backupPassphraseFile
+  if (backupPassphraseFile === null) return { text: null, violations: [] }
+  if (databaseUrl !== null) {
+    const problem = `${name} encrypts backups of the embedded database, and ${options.databaseUrl.name} is set; remove one of them`
+    return { text: null, violations: [problem] }
+  }
+  try {
+    return { text: readPassphraseFile(resolve(backupPassphraseFile)), violations: [] }
+  } catch (error) {
+    const problem = `${name}: ${backupPassphraseFile} ${(error as Error).message}`
+    return { text: null, violations: [problem] }
+  }
 }
 
 function serverConfig(values: OptionValues, path: string | undefined): ServerConfig {

@@ -654,6 +654,15 @@ export const options = {
     example: '/mnt/hermod-backups',
     pattern: wholePath,
   }),
+  backupPassphraseFile: textOption<string | null>({
+    name: 'HERMOD_BACKUP_PASSPHRASE_FILE',
+    type: 'path',
+    default: null,
+    text: 'A file with the passphrase that encrypts backups of the embedded database and its files, and opens them to verify and restore them; it has one line of at least 12 characters, and other users may not read it. Unset: backups are not encrypted.',
+    accepts: 'the path of a file, without ~',
+    example: '/etc/hermod/backup-passphrase',
+    pattern: wholePath,
+  }),
   backupHours: integerOption({
     name: 'HERMOD_BACKUP_HOURS',
     unit: 'hours',

@@ -13,12 +13,20 @@ export interface ServerSecrets {
   readonly operatorToken: string | null
   /** Null: alerts have no receiver. */
   readonly alertSecret: string | null
+  /** Null: backups are not encrypted. */
+  readonly backupPassphrase: string | null
   /** Null: files are not kept in an object store. */
   readonly s3SecretAccessKey: string | null
 }
 
-/** The secrets, frozen; logs and JSON see a word instead of them. */
-export function serverSecrets(values: OptionValues): ServerSecrets {
+/**
+ * The secrets, frozen; logs and JSON see a word instead of them.
+ * @param backupPassphrase the contents of the file that a setting names
+ */
+export function serverSecrets(
+  values: OptionValues,
+  backupPassphrase: string | null,
+): ServerSecrets {
   const { databaseUrl, secretKey, secretKeyOld } = values
   const { bootstrapAdminToken, operatorToken, alertSecret, s3SecretAccessKey } = values
   const veil = { value: () => '[secrets]', enumerable: false }
@@ -31,6 +39,7 @@ export function serverSecrets(values: OptionValues): ServerSecrets {
         bootstrapAdminToken,
         operatorToken,
         alertSecret,
+        backupPassphrase,
         s3SecretAccessKey,
       },
       { toJSON: veil, [inspect.custom]: veil },

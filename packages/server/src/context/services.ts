@@ -201,7 +201,7 @@ export function createDomains(
   })
   const sessions = createSessions(infrastructure, { config, devices: deviceService, tokens })
   const backup = createBackup(infrastructure, {
-    ...{ config, blobs, secretKeys },
+    ...{ config, secrets, blobs, secretKeys },
     fileHolds: files.services.fileHolds,
     longJobs: longJobs.services.longJobs,
     hasKeyFile: keyFile !== null,

@@ -172,7 +172,11 @@ export class StorageMetrics {
 
   /** @param read returns the backups of the schedule; null: there are none */
   watchBackups(
-    read: () => { readonly newestAt: number | null; readonly verifiedAt: number | null } | null,
+    read: () => {
+      readonly newestAt: number | null
+      readonly verifiedAt: number | null
+      readonly isEncrypted: boolean
+    } | null,
   ): void {
     this.registry.readGauges(read, [
       [
@@ -184,6 +188,11 @@ export class StorageMetrics {
         'hermod_backup_last_verified_seconds',
         'Unix time at which a backup in HERMOD_BACKUP_DIR was verified last; 0 = never.',
         (state) => (state?.verifiedAt ?? 0) / 1_000,
+      ],
+      [
+        'hermod_backup_encrypted',
+        '1 when the newest complete backup in HERMOD_BACKUP_DIR is encrypted.',
+        (state) => (state?.isEncrypted ? 1 : 0),
       ],
     ])
   }

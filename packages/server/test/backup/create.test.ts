@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { TempFolder } from '@hermod/testkit'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type BackupSource, createBackup } from '../../dist/backup/create.js'
+import type { BackupSource } from '../../dist/backup/backup-source.js'
+import { createBackup } from '../../dist/backup/create.js'
 import { BackupTarget } from '../../dist/backup/target.js'
 import { Database } from '../../dist/db/database.js'
 import { sqliteDialect } from '../../dist/db/dialect/sqlite.js'
@@ -27,11 +28,13 @@ afterEach(async () => {
   place[Symbol.dispose]()
 })
 
+const copy = () => join(place.path, 'hermod.db.backup')
 const pause = () => (database.dialect.pauseCheckpoints as () => Promise<PausedCheckpoints>)()
 
 function source(changes: Partial<BackupSource> = {}): BackupSource {
   return {
-    database: { pauseCheckpoints: pause, folder: place.path, logBytes: null },
+    database: { pauseCheckpoints: pause, folder: place.path, logBytes: null, copyPath: copy() },
+    encryption: null,
     listFiles: async () => ({ blobs: [], next: null }),
     blobs: {
       kind: 'folder',
@@ -69,8 +72,7 @@ describe('a backup', () => {
             }
             return { ...paused, resume }
           },
-          folder: place.path,
-          logBytes: null,
+          ...{ folder: place.path, logBytes: null, copyPath: copy() },
         },
       }),
       target,
@@ -136,7 +138,9 @@ describe('a backup', () => {
   it('ends when the log grows too much, and leaves nothing behind', async () => {
     let calls = 0
     const grows = async () => ({ ...(await pause()), logBytes: () => (calls++ === 0 ? 0 : 3e6) })
-    const bounded = { pauseCheckpoints: grows, folder: place.path, logBytes: 2 ** 21 }
+    const bounded = {
+      ...{ pauseCheckpoints: grows, folder: place.path, logBytes: 2 ** 21, copyPath: copy() },
+    }
     await expect(createBackup(source({ database: bounded }), target, run())).rejects.toThrow(
       /grew by 2 MiB.+HERMOD_BACKUP_LOG_MB/,
     )

@@ -53,7 +53,7 @@ describe.runIf(sqlite)('hermod backup verify', () => {
   const verify = (change: Readonly<Record<string, string>> = {}, path = backup) =>
     verifyChosenBackup(
       loadConfig({ ...settings, ...change }),
-      { backup: path, folder: null, keyFile: null, temporary: null },
+      { backup: path, folder: null, keyFile: null, passphraseFile: null, temporary: null },
       {},
     )
   const refusal = (...args: Parameters<typeof verify>) =>
@@ -280,7 +280,8 @@ describe.runIf(sqlite)('hermod backup verify', () => {
   it('of an earlier version is brought up to date in the temporary folder alone', async () => {
     const before = readFileSync(join(backup, 'hermod.db'))
     const loaded = { ...loadConfig(settings), release: laterRelease() }
-    const choice = { backup, folder: null, keyFile: null, temporary: folder.path }
+    const none = { folder: null, keyFile: null, passphraseFile: null }
+    const choice = { ...none, backup, temporary: folder.path }
     const result = await verifyChosenBackup(loaded, choice, {})
     expect(result).toMatchObject({ digest: 'unknown', files: 2, is_noted: true })
     expect(result.facts).toBeGreaterThan(10)

@@ -15,6 +15,7 @@ export const OperatorBackup = resource('OperatorBackup', 'A complete backup.', {
   missing_files: int64({
     description: 'files that the database names, and that were missing in their store already',
   }),
+  encrypted: boolean({ description: 'true: a passphrase opens it' }),
   key_inside: boolean({ description: 'true: the secret key is inside' }),
   damaged: boolean({
     description: 'true: its manifest cannot be read, so that the other values are not known',

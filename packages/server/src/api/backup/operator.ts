@@ -12,8 +12,13 @@ interface BackupServices {
 
 export function backupHandlers({ backups, verification }: BackupServices): Handler[] {
   return [
-    handle(createBackup, async ({ folder, files_only: filesOnly = false }) =>
-      data({ job_id: await backups.start(folder || undefined, filesOnly) }),
+    handle(createBackup, async ({ folder, files_only: filesOnly = false, passphrase_file }) =>
+      data({
+        job_id: await backups.start(folder || undefined, {
+          filesOnly,
+          ...(passphrase_file && { passphraseFile: passphrase_file }),
+        }),
+      }),
     ),
     handle(listBackups, async ({ folder }) => {
       const found = await backups.list(folder || undefined)
@@ -22,9 +27,14 @@ export function backupHandlers({ backups, verification }: BackupServices): Handl
     handle(pruneBackups, async ({ folder }) =>
       data({ job_id: await backups.startPruning(folder || undefined) }),
     ),
-    handle(verifyBackup, async ({ folder, backup }) =>
-      data({ job_id: await verification.start(folder || undefined, backup || undefined) }),
-    ),
+    handle(verifyBackup, async ({ folder, backup, passphrase_file }) => {
+      const order = {
+        folder: folder || undefined,
+        backup: backup || undefined,
+        passphraseFile: passphrase_file || undefined,
+      }
+      return data({ job_id: await verification.start(order) })
+    }),
   ]
 }
 
@@ -41,6 +51,7 @@ function toBackup({ name, createdAt, verifiedAt, manifest }: Found) {
     files: manifest?.files.count ?? 0,
     file_bytes: manifest?.files.bytes ?? 0,
     missing_files: manifest?.files.missing ?? 0,
+    encrypted: manifest?.encryption !== undefined,
     key_inside: manifest?.key_inside ?? false,
     damaged: manifest === null,
   }

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
+import type { VerificationOrder } from '../../domain/backup/verification-service.js'
 import type { LongJobRun } from '../../domain/long-jobs/long-job-model.js'
 import { lowerPriority } from '../../lib/system/low-priority.js'
 
@@ -18,18 +19,17 @@ interface ProgressLine {
 /**
  * Runs `hermod backup verify` as a process of low priority with the settings of this one, so that
  * neither the memory nor the event loop of the service has its work.
- * @param backup the path of its folder
  * @returns the result of the command
  * @throws Error with the sentence of the command
  */
 export async function verifyInProcess(
-  backup: string,
+  { backup, passphraseFile }: VerificationOrder,
   { signal, progress }: LongJobRun,
 ): Promise<object> {
   signal.throwIfAborted()
-  const child = spawn(process.execPath, [script, 'backup', 'verify', backup, '--json'], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const args = ['backup', 'verify', backup, '--json']
+  if (passphraseFile !== undefined) args.push('--passphrase-file', passphraseFile)
+  const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
   const end = () => child.kill('SIGTERM')
   signal.addEventListener('abort', end)
   try {

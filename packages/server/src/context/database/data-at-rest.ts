@@ -14,6 +14,7 @@ import { SecretKeys } from '../../lib/secrets/secret-keys.js'
 import { listLiveNodes } from '../../nodes/live-nodes.js'
 import { TransferError } from '../../transfer/transfer-error.js'
 import { openS3 } from '../adapters/blob-store.js'
+import { isSealedFile } from '../../backup/encryption/sealed-file.js'
 import { createDatabase, type DatabaseOptions, databasePath } from './open-database.js'
 import { hasSecretKey, loadSecretKeys } from '../secret-key.js'
 
@@ -31,6 +32,14 @@ export async function readData<T>(
   if (storage.kind === 'sqlite' && !existsSync(name))
     throw new TransferError(
       `there is no database ${name}; set ${settings.dataDir.name} to the folder of the installation`,
+    )
+  if (
+    storage.kind === 'sqlite' &&
+    existsSync(join(storage.dataDir, completeFile)) &&
+    isSealedFile(name)
+  )
+    throw new TransferError(
+      `${storage.dataDir} is an encrypted backup; restore it with hermod restore, and set ${settings.dataDir.name} to the restored folder`,
     )
   await using database = await createDatabase(options)
   return await database.snapshot(async (db) => {

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { upkeepChecks } from '@hermod/protocol'
 import { BackupError } from '../../backup/backup-error.js'
-import { checkBytes, openBackup } from '../../backup/backup-files.js'
+import { readPassphrase } from '../../backup/encryption/passphrase.js'
+import { checkBytes, type OpenedBackup, openBackup } from '../../backup/backup-files.js'
 import { listedBlobs } from '../../backup/listed-blobs.js'
 import {
   type CheckedData,
@@ -15,9 +16,11 @@ import {
 import { newestBackup, noBackupYet } from '../../backup/target.js'
 import type { BlobStore } from '../../blobs/blob-store.js'
 import { NoStore } from '../../blobs/no-store.js'
+import { options } from '../../config/options.js'
 import type { Database } from '../../db/database.js'
 import { sqliteDialect } from '../../db/dialect/sqlite.js'
 import { latestSchema } from '../../db/migrations/migrate.js'
+import type { Passphrase } from '../../lib/secrets/passphrase-file.js'
 import { redactUrl } from '../../lib/secrets/redact.js'
 import { keyId } from '../../lib/secrets/secret-keys.js'
 import { listLiveNodes } from '../../nodes/live-nodes.js'
@@ -34,7 +37,12 @@ export interface BackupChoice {
   readonly folder: string | null
   /** The file with the secret key of the backup; null: that of the settings or of the data folder. */
   readonly keyFile: string | null
-  /** The folder in which the database is restored; null: the folder of the backups. */
+  /** The file with the passphrase of an encrypted backup; null: that of the settings. */
+  readonly passphraseFile: string | null
+  /**
+   * The folder in which the database is restored; null: the folder of the backups, and for an
+   * encrypted backup the data folder.
+   */
   readonly temporary: string | null
 }
 
@@ -50,21 +58,69 @@ export interface VerifiedCopy {
 
 type Loaded = Pick<ContextOptions, 'config' | 'secrets' | 'release'>
 
+/** A backup that is open, with the secret keys that it needs. */
+export interface ChosenBackup {
+  readonly backup: OpenedBackup
+  readonly keys: readonly string[]
+}
+
 /** Verifies a backup. @throws BackupError that says what is wrong and what to do */
 export async function verifyChosenBackup(
   loaded: Loaded,
   choice: BackupChoice,
   work: WorkOptions,
 ): Promise<VerifiedBackup> {
-  const keys = keysOf(loaded, choice.keyFile)
+  const chosen = await openChosenBackup(loaded, choice)
+  const temporary = choice.temporary === null ? null : resolve(choice.temporary)
+  const place = temporary ?? (chosen.backup.secrets && placeOfPlain(loaded))
+  return verifyOpenedBackup(loaded, chosen, { ...work, temporary: place })
+}
+
+/** @throws BackupError that says what is wrong and what to do */
+export function verifyOpenedBackup(
+  loaded: Loaded,
+  { backup, keys }: ChosenBackup,
+  { temporary, ...work }: WorkOptions & { readonly temporary: string | null },
+): Promise<VerifiedBackup> {
   return verifyBackup({
-    ...work,
-    backup: await backupPath(loaded, choice),
-    temporary: choice.temporary === null ? null : resolve(choice.temporary),
+    ...{ ...work, backup, temporary },
     schema: latestSchema({ dialect: sqliteDialect(':memory:') }, loaded.release),
     keyIds: keys.map((key) => keyId(Buffer.from(key))),
     check: (folder, blobs) => check(restoredOptions(loaded, { folder, blobs, keys })),
   })
+}
+
+/**
+ * Opens a backup with the keys that it needs: an encrypted one has them inside.
+ * @throws BackupError
+ */
+export async function openChosenBackup(
+  loaded: Loaded,
+  choice: Pick<BackupChoice, 'backup' | 'folder' | 'keyFile' | 'passphraseFile'>,
+): Promise<ChosenBackup> {
+  const { keyFile, passphraseFile } = choice
+  const passphrase = passphraseOf(loaded, passphraseFile)
+  const backup = await openBackup(await backupPath(loaded, choice), passphrase)
+  if (backup.secrets === null && passphraseFile !== null)
+    throw new BackupError(
+      `the backup ${backup.folder} is not encrypted, so that its passphrase proves nothing of it; leave --passphrase-file out if you trust the folder`,
+    )
+  if (backup.secrets !== null && keyFile !== null)
+    throw new BackupError(
+      `the backup ${backup.folder} has its secret key inside; leave --key-file out`,
+    )
+  return { backup, keys: backup.secrets?.secretKeys ?? keysOf(loaded, keyFile) }
+}
+
+function passphraseOf({ secrets }: Loaded, file: string | null): Passphrase | null {
+  if (file !== null) return readPassphrase(resolve(file), '--passphrase-file')
+  const { backupPassphrase: text } = secrets
+  return text === null ? null : { text, source: options.backupPassphraseFile.name }
+}
+
+/** The disk of the data has it in plain anyway; that of the backups never. */
+function placeOfPlain({ config }: Loaded): string {
+  return existsSync(config.dataDir) ? config.dataDir : tmpdir()
 }
 
 /**
@@ -81,14 +137,19 @@ export async function verifyCopy(
   const folder = mkdtempSync(join(choice.temporary ?? tmpdir(), 'hermod-verify-'))
   try {
     const backup =
-      choice.backup === null ? null : await openBackup(await backupPath(loaded, choice))
+      choice.backup === null
+        ? null
+        : await openBackup(
+            await backupPath(loaded, choice),
+            passphraseOf(loaded, choice.passphraseFile),
+          )
     if (backup) await checkBytes(backup, folder, work)
-    using blobs = backup && listedBlobs(backup.folder, folder)
+    using blobs = backup && listedBlobs(backup, folder)
     const store = blobs ?? new NoStore('', 'no backup of files is named')
     const keys = keysOf(loaded, choice.keyFile)
-    const options = copyOptions(loaded, { folder, url, blobs: store, keys })
+    const opening = copyOptions(loaded, { folder, url, blobs: store, keys })
     let digest: Digest = {}
-    const { checked, faults } = await check(options, async (database) => {
+    const { checked, faults } = await check(opening, async (database) => {
       await requireNoNodes(database)
       digest = await database.snapshot((db) => digestDatabase(db, work))
       work.progress?.({ text: 'checking the facts in the database' })
@@ -106,7 +167,7 @@ export async function verifyCopy(
 }
 
 /** Returns the path of a backup. @throws BackupError */
-export async function backupPath(
+async function backupPath(
   { config }: Loaded,
   { backup, folder }: Pick<BackupChoice, 'backup' | 'folder'>,
 ): Promise<string> {
@@ -130,7 +191,7 @@ async function newestIn(target: string): Promise<string> {
 }
 
 /** The current key first, then the previous one of a rotation; none is made. */
-export function keysOf({ config, secrets }: Loaded, keyFile: string | null): readonly string[] {
+function keysOf({ config, secrets }: Loaded, keyFile: string | null): readonly string[] {
   if (keyFile !== null) {
     const keys = readKeyFile(keyFile).trimEnd().split('\n')
     if (keys.length > 2 || keys.some((key) => key.length < 32))
@@ -187,26 +248,26 @@ function copyOptions(
   loaded: Loaded,
   { url, ...restored }: Restored & { readonly url: string },
 ): ContextOptions {
-  const options = restoredOptions(loaded, restored)
+  const opening = restoredOptions(loaded, restored)
   const { storage } = loaded.config
   const pool = storage.kind === 'postgres' ? storage : { maxConnections: 2, deadlineMs: 60_000 }
   return {
-    ...options,
+    ...opening,
     config: {
-      ...options.config,
+      ...opening.config,
       storage: { ...pool, kind: 'postgres', redactedUrl: redactUrl(url) },
       migrate: 'manual',
     },
-    secrets: { ...options.secrets, databaseUrl: url },
+    secrets: { ...opening.secrets, databaseUrl: url },
   }
 }
 
 /** Opens the data as a service does, without its workers, and checks it as `hermod check` does. */
 async function check(
-  options: ContextOptions,
+  opening: ContextOptions,
   readFirst: (database: Database) => Promise<void> = async () => {},
 ): Promise<CheckedData> {
-  const context = await openContext(options)
+  const context = await openContext(opening)
   try {
     await readFirst(context.database)
     const { checked, faults } = await context.services.integrity.integrity.check()

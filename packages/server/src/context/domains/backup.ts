@@ -1,8 +1,12 @@
+import { join } from 'node:path'
+import { readPassphrase } from '../../backup/encryption/passphrase.js'
+import type { BackupSource } from '../../backup/backup-source.js'
 import { filesPerPage, namedPage } from '../../backup/database-facts.js'
 import { KnownTargets } from '../../backup/known-targets.js'
 import { installationOf } from '../../backup/target.js'
 import type { BlobStore } from '../../blobs/blob-store.js'
 import type { ServerConfig } from '../../config/config.js'
+import type { ServerSecrets } from '../../config/secrets.js'
 import { IdentityStore } from '../../db/identity/identity-store.js'
 import { appliedMigrations } from '../../db/migrations/schema-state.js'
 import { BackupService, backupCreation, backupPruning } from '../../domain/backup/backup-service.js'
@@ -21,6 +25,7 @@ import type { Infrastructure } from '../infrastructure.js'
 
 interface CreateBackupOptions {
   readonly config: ServerConfig
+  readonly secrets: Pick<ServerSecrets, 'backupPassphrase'>
   readonly blobs: BlobStore
   readonly fileHolds: FileHolds
   readonly longJobs: LongJobs
@@ -34,7 +39,7 @@ export type Backups = ReturnType<typeof createBackup>['services']['backups']
 
 export function createBackup(
   { database, stores, epoch, state, clock, metrics, log }: Infrastructure,
-  { config, blobs, fileHolds, longJobs, secretKeys, hasKeyFile }: CreateBackupOptions,
+  { config, secrets, blobs, fileHolds, longJobs, secretKeys, hasKeyFile }: CreateBackupOptions,
 ) {
   const { dataDir, backup, files } = config
   const { daily, weekly, logBytes } = backup
@@ -42,6 +47,16 @@ export function createBackup(
   const identity = new IdentityStore()
   const { pauseCheckpoints } = dialect
   const dataFolders = [dataDir, ...(files.store.kind === 'folder' ? [files.store.folder] : [])]
+  const encryptionOf = (passphraseFile?: string): BackupSource['encryption'] => {
+    const passphrase =
+      passphraseFile === undefined
+        ? secrets.backupPassphrase
+        : readPassphrase(passphraseFile, '--passphrase-file').text
+    if (passphrase === null) return null
+    const { current, previous } = secretKeys
+    const keys = previous === null ? [current] : [current, previous]
+    return { passphrase, secretKeys: keys.map(String) }
+  }
   const backups = new BackupService({
     folder: backup.folder,
     everyMs: backup.everyMs,
@@ -54,9 +69,16 @@ export function createBackup(
       const busChannel = await database.read((db) => identity.busChannel(db))
       return { installation: installationOf(busChannel), dataFolders }
     },
-    source: async (filesOnly) => ({
+    hasPassphrase: secrets.backupPassphrase !== null,
+    source: async ({ filesOnly, passphraseFile }) => ({
       database:
-        filesOnly || !pauseCheckpoints ? null : { pauseCheckpoints, folder: dataDir, logBytes },
+        filesOnly || !pauseCheckpoints
+          ? null
+          : {
+              ...{ pauseCheckpoints, folder: dataDir, logBytes },
+              copyPath: join(dataDir, 'hermod.db.backup'),
+            },
+      encryption: encryptionOf(passphraseFile),
       listFiles: async (after) =>
         namedPage(await database.read((db) => stores.files.listAll(db, after, filesPerPage))),
       blobs,

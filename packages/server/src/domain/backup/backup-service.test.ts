@@ -26,8 +26,8 @@ function aService({
   const start = vi.fn(async () => 1)
   const failed = vi.fn()
   const service = new BackupService({
-    ...{ folder, everyMs, retention: { daily: 7, weekly: 4 }, isEmbedded },
-    ...{ filesKind: 'folder', keySource: 'file', longJobs: { start }, clock },
+    ...{ folder, everyMs, retention: { daily: 7, weekly: 4 }, isEmbedded, hasPassphrase: false },
+    ...{ hasPassphrase: false, filesKind: 'folder', keySource: 'file', longJobs: { start }, clock },
     known: { list: async () => known, add: async () => {} },
     owner: async () => ({ installation: 'x', dataFolders: ['/nonexistent/data'] }),
     source: async () => {

@@ -1,7 +1,9 @@
 import { resolve } from 'node:path'
 import { AppError, type Int64 } from '@hermod/protocol'
 import { BackupError } from '../../backup/backup-error.js'
-import { type BackupRun, type BackupSource, createBackup } from '../../backup/create.js'
+import { readPassphrase } from '../../backup/encryption/passphrase.js'
+import type { BackupRun, BackupSource } from '../../backup/backup-source.js'
+import { createBackup } from '../../backup/create.js'
 import type { KnownTargets } from '../../backup/known-targets.js'
 import type { Manifest } from '../../backup/manifest.js'
 import { type PruneResult, pruneBackups } from '../../backup/prune.js'
@@ -19,6 +21,8 @@ export interface BackupOrder {
   readonly filesOnly: boolean
   /** Backups that are no longer retained are removed after it. */
   readonly prunes: boolean
+  /** The file of the passphrase; absent: that of the settings, or none. */
+  readonly passphraseFile?: string
 }
 
 /** Makes a backup; the result is for operators. */
@@ -47,7 +51,12 @@ interface BackupServiceOptions {
   readonly keySource: 'file' | 'settings'
   readonly known: Pick<KnownTargets, 'list' | 'add'>
   readonly owner: () => Promise<TargetOwner>
-  readonly source: (filesOnly: boolean) => Promise<BackupSource>
+  /** The settings have a passphrase. */
+  readonly hasPassphrase: boolean
+  /** @throws PassphraseFileError */
+  readonly source: (
+    order: Pick<BackupOrder, 'filesOnly' | 'passphraseFile'>,
+  ) => Promise<BackupSource>
   readonly longJobs: Pick<LongJobs, 'start'>
   readonly clock: Clock
   readonly observer: BackupObserver
@@ -60,6 +69,7 @@ const retryMs = 15 * minuteMs
 export class BackupService {
   readonly #since: number
   #newestAt: number | null = null
+  #isEncrypted = false
   #verifiedAt: number | null = null
   #failure: BackupState['failure'] = null
   /** The folder could not be read. */
@@ -70,8 +80,11 @@ export class BackupService {
   }
 
   /** Starts the job that makes a backup. @throws AppError backup_refused, too_many_jobs */
-  async start(given: string | undefined, filesOnly: boolean): Promise<Int64> {
-    const { isEmbedded, filesKind, longJobs } = this.options
+  async start(
+    given: string | undefined,
+    { filesOnly, passphraseFile }: Pick<BackupOrder, 'filesOnly' | 'passphraseFile'>,
+  ): Promise<Int64> {
+    const { isEmbedded, filesKind, hasPassphrase, longJobs } = this.options
     if (!filesOnly && !isEmbedded)
       throw refused(
         'backups of PostgreSQL are made with its own tools, such as pgBackRest or the snapshots of its provider; hermod backup files copies the files; see the guide docs/guides/backup.md',
@@ -82,10 +95,16 @@ export class BackupService {
           ? 'the files are in an S3-compatible store; copy its bucket with the tools of the store'
           : 'this node does not have the folder of the files; run the command on the node that has it',
       )
+    if (filesOnly && (hasPassphrase || passphraseFile !== undefined))
+      throw refused(
+        'a backup of the files alone is not encrypted; hermod backup create encrypts the embedded database and the files, and without HERMOD_BACKUP_PASSPHRASE_FILE and --passphrase-file the files are copied as they are',
+      )
+    if (passphraseFile !== undefined)
+      await refusing(async () => readPassphrase(passphraseFile, '--passphrase-file'))
     const { folder } = await refusing(() => this.#openKnown(this.#folder(given)))
     return longJobs.start(backupCreation, {
-      ...{ folder, filesOnly },
-      prunes: given === undefined,
+      ...{ folder, filesOnly, prunes: given === undefined },
+      ...(passphraseFile !== undefined && { passphraseFile }),
     })
   }
 
@@ -108,11 +127,12 @@ export class BackupService {
   }
 
   /** Makes a backup: the work of its job. @throws BackupError */
-  async create({ folder, filesOnly, prunes }: BackupOrder, run: BackupRun): Promise<BackupReport> {
+  async create(order: BackupOrder, run: BackupRun): Promise<BackupReport> {
+    const { folder, prunes } = order
     const { source, observer, keySource } = this.options
     try {
       const target = await this.#openKnown(folder)
-      const { name, manifest } = await createBackup(await source(filesOnly), target, run)
+      const { name, manifest } = await createBackup(await source(order), target, run)
       const report = reportOf(manifest, { name, folder, key_source: keySource })
       observer.made(report)
       if (prunes) await this.prune({ folder }, run)
@@ -152,13 +172,14 @@ export class BackupService {
   }
 
   /** The state as of the last backup, or of the last minute; null: there is no folder of backups. */
-  get state(): BackupState | null {
+  get state(): (BackupState & { readonly isEncrypted: boolean }) | null {
     const { folder, everyMs, isEmbedded } = this.options
     if (folder === null) return null
     return {
       everyMs: isEmbedded ? everyMs : null,
       since: this.#since,
       newestAt: this.#newestAt,
+      isEncrypted: this.#isEncrypted,
       verifiedAt: this.#verifiedAt,
       failure: this.#failure ?? this.#unread,
     }
@@ -195,6 +216,7 @@ export class BackupService {
         ({ manifest, createdAt }) => manifest?.engine === 'sqlite' && createdAt <= now,
       )
       this.#newestAt = ofDatabase[0]?.createdAt ?? null
+      this.#isEncrypted = ofDatabase[0]?.manifest?.encryption !== undefined
       this.#verifiedAt = Math.max(0, ...ofDatabase.map(({ verifiedAt }) => verifiedAt ?? 0)) || null
       this.#unread = null
     } catch (error) {
@@ -237,12 +259,12 @@ interface ReportedBackup {
 }
 
 /** Returns the outcome of a backup, for operators. */
-function reportOf({ parts, files, key_inside }: Manifest, backup: ReportedBackup) {
+function reportOf({ parts, files, key_inside, encryption }: Manifest, backup: ReportedBackup) {
   const database = parts.find((part) => part.name === 'hermod.db')
   return {
     ...{ ...backup, database_bytes: database?.size ?? 0 },
     ...{ files: files.count, file_bytes: files.bytes, missing_files: files.missing },
-    key_inside,
+    ...{ encrypted: encryption !== undefined, key_inside },
   }
 }
 

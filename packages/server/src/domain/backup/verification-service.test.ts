@@ -58,10 +58,10 @@ describe('the schedule of verifications', () => {
 describe('a verification', () => {
   it('refuses a backup that does not exist', async () => {
     backups = []
-    await expect(service.start()).rejects.toThrow(AppError)
+    await expect(service.start({})).rejects.toThrow(AppError)
     backups = [found('a', null)]
-    await expect(service.start(undefined, 'b')).rejects.toThrow('has no complete backup b')
-    expect(await service.start(undefined, 'a')).toBe(7)
+    await expect(service.start({ backup: 'b' })).rejects.toThrow('has no complete backup b')
+    expect(await service.start({ backup: 'a' })).toBe(7)
   })
 
   it('that fails is a fault of hermod check, until one succeeds', async () => {

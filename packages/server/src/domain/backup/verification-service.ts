@@ -6,6 +6,8 @@ import { type LongJobRun, type LongJobs, longJobKind } from '../long-jobs/long-j
 /** A backup to verify: the path of its folder. */
 export interface VerificationOrder {
   readonly backup: string
+  /** The file of its passphrase; absent: that of the settings, or none. */
+  readonly passphraseFile?: string
 }
 
 /** Verifies a backup; the result is that of `hermod backup verify --json`. */
@@ -21,7 +23,7 @@ interface VerificationServiceOptions {
     }>
   }
   /** Verifies a backup in another process. @throws Error that says what is wrong */
-  readonly verify: (backup: string, run: LongJobRun) => Promise<object>
+  readonly verify: (order: VerificationOrder, run: LongJobRun) => Promise<object>
   readonly longJobs: Pick<LongJobs, 'start'>
   readonly clock: Clock
 }
@@ -38,7 +40,15 @@ export class VerificationService {
   constructor(private readonly options: VerificationServiceOptions) {}
 
   /** Starts the job that verifies a backup. @throws AppError backup_refused, too_many_jobs */
-  async start(givenFolder?: string, given?: string): Promise<Int64> {
+  async start({
+    folder: givenFolder,
+    backup: given,
+    passphraseFile,
+  }: {
+    readonly folder?: string | undefined
+    readonly backup?: string | undefined
+    readonly passphraseFile?: string | undefined
+  }): Promise<Int64> {
     const { folder, backups } = await this.options.backups.list(givenFolder)
     const found = backups.find(({ name }) => name === (given ?? backups[0]?.name))
     if (!found)
@@ -48,19 +58,22 @@ export class VerificationService {
           ? `${folder} has no complete backup; make one with hermod backup create`
           : `${folder} has no complete backup ${given}; hermod backup list shows those that exist`,
       )
-    return this.options.longJobs.start(backupVerification, { backup: found.folder })
+    return this.options.longJobs.start(backupVerification, {
+      backup: found.folder,
+      ...(passphraseFile !== undefined && { passphraseFile }),
+    })
   }
 
   /** Verifies a backup: the work of its job. */
-  async verify({ backup }: VerificationOrder, run: LongJobRun): Promise<object> {
+  async verify(order: VerificationOrder, run: LongJobRun): Promise<object> {
     const { verify, clock } = this.options
     try {
-      const result = await verify(backup, run)
+      const result = await verify(order, run)
       this.#failure = null
       return result
     } catch (error) {
       if (!run.signal.aborted)
-        this.#failure = { backup, at: clock.now(), reason: (error as Error).message }
+        this.#failure = { backup: order.backup, at: clock.now(), reason: (error as Error).message }
       throw error
     }
   }

@@ -4,7 +4,9 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Manifest } from '../../../dist/backup/manifest.js'
 
-const sha256 = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex')
+/** Returns the SHA-256 of bytes. */
+export const sha256Of = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
+const sha256 = (path: string) => sha256Of(readFileSync(path))
 
 /** Describes the parts of a backup as they are. */
 export function partsOf(folder: string): Manifest['parts'] {

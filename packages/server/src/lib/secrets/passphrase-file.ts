@@ -1,0 +1,54 @@
+import { readFileSync, statSync } from 'node:fs'
+
+/** A passphrase, and what it was named by. */
+export interface Passphrase {
+  readonly text: string
+  /** The option or the setting. */
+  readonly source: string
+}
+
+/** A file has no passphrase that may be used; the message is the end of a sentence about the file. */
+export class PassphraseFileError extends Error {
+  override readonly name = 'PassphraseFileError'
+}
+
+const minLength = 12
+const maxBytes = 1024
+
+/**
+ * Reads the passphrase of a file, which is its only line.
+ * @throws PassphraseFileError
+ */
+export function readPassphraseFile(path: string): string {
+  requireOwn(path)
+  const text = reading(() => readFileSync(path, 'utf8')).replace(/\r?\n$/, '')
+  if (text === '') throw new PassphraseFileError('is empty; it needs a passphrase in one line')
+  if (/[\r\n\0]/.test(text)) throw new PassphraseFileError('must have one line, the passphrase')
+  const length = [...text].length
+  if (length < minLength)
+    throw new PassphraseFileError(
+      `has a passphrase of ${length} characters, and it needs ${minLength} at least; make one with openssl rand -base64 24`,
+    )
+  return text
+}
+
+/** The rules of PostgreSQL for the file of a key: only root may share it, with a group. */
+function requireOwn(path: string): void {
+  const stats = reading(() => statSync(path))
+  if (!stats.isFile()) throw new PassphraseFileError('is no file')
+  const forbidden = stats.uid === process.geteuid?.() ? 0o077 : 0o007
+  if (process.platform !== 'win32' && (stats.mode & forbidden) !== 0)
+    throw new PassphraseFileError(
+      `can be read by other users (mode ${(stats.mode & 0o777).toString(8)}); give it the mode 600 with chmod 600 ${path}`,
+    )
+  if (stats.size > maxBytes)
+    throw new PassphraseFileError(`has ${stats.size} bytes, and may have ${maxBytes}`)
+}
+
+function reading<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw new PassphraseFileError(`cannot be read: ${(error as Error).message}`)
+  }
+}
