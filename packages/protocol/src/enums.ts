@@ -92,6 +92,9 @@ export const strangerChatDefault = enumeration({
 /** Result of one entry of an import; `exists` counts as a success. */
 export const userImportResults = ['created', 'exists', 'updated', 'failed'] as const
 
+/** The outcome of one item of an import of groups, members or messages; `known`: it was there. */
+export const importResults = ['stored', 'known', 'failed'] as const
+
 /** Result for one user or file of a group operation (rule F4a). */
 export const itemOutcomes = ['success', 'fail'] as const
 

@@ -753,6 +753,36 @@ export const errorCatalogue = {
     'the data is not that of a backup, or the restore is finished already',
     'The service runs on its own data, or the restore is finished.',
   ),
+  import_not_found: entry(
+    40020,
+    404,
+    'import does not exist',
+    'The application has no import with this source.',
+  ),
+  import_finished: entry(
+    40021,
+    409,
+    'the import is finished',
+    'Its external IDs are forgotten, so a repeat would store everything again. Give another import another source, such as stream-2.',
+  ),
+  import_order: entry(
+    40022,
+    409,
+    'the conversation has a later message',
+    'Messages of a conversation are imported by ascending created_at, the oldest first.',
+  ),
+  import_after_live: entry(
+    40023,
+    409,
+    'the conversation has messages that were sent live',
+    'History comes before the first live message of a conversation.',
+  ),
+  import_conflict: entry(
+    40024,
+    409,
+    'the external_id has another content',
+    'A message with this external_id and another sender, conversation, time or text was imported before, or is in the same call.',
+  ),
 
   origin_refused: entry(
     40300,

@@ -5,6 +5,7 @@ import { contactEvents } from './contacts.js'
 import { conversationEvents } from './conversations.js'
 import type { EventDefinition } from './event-definition.js'
 import { groupEvents } from './groups.js'
+import { importEvents } from './imports.js'
 import { messageEvents } from './messages.js'
 import type { DeepReadonly } from './transient.js'
 import { userEvents } from './users.js'
@@ -17,6 +18,7 @@ export const eventDefinitions = {
   ...groupEvents,
   ...userEvents,
   ...messageEvents,
+  ...importEvents,
   ...webhookEvents,
 } as const
 

@@ -178,7 +178,7 @@ export const groupEvents = {
   'group.created': groupEventDefinition({
     payload: inGroup(historyVisible),
     ...aboutUsers,
-    causedBy: ['group.create'],
+    causedBy: ['group.create', 'operator.group.import'],
   }),
   /**
    * Members learn of it from the head of the conversation: a change of each would be a row for
@@ -212,7 +212,7 @@ export const groupEvents = {
     audience: 'group',
     userChanges: { group: 'users', invitation: 'invitees', joinRequests: 'managers' },
     raisesVersion: 'outsideChatrooms',
-    causedBy: joins,
+    causedBy: [...joins, 'operator.member.import'],
   }),
   'group.left': crowdEvent('group.joined', {
     payload: inGroup({ ...count, ...memberCount }),
@@ -293,7 +293,7 @@ export const groupEvents = {
     audience: 'group',
     userChanges: { group: 'users', joinRequests: 'users' },
     raisesVersion: 'always',
-    causedBy: ['group.admin.add'],
+    causedBy: ['group.admin.add', 'operator.member.import'],
   }),
   'group.admin_revoked': groupEventDefinition({
     payload: inGroup(role),

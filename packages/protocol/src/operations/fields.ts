@@ -1,6 +1,6 @@
 /** Parameters, answers and method sets that several operations share. */
 import { location } from '../location.js'
-import { boolean, int32, int64, list, optional, string, text } from '../schema.js'
+import { boolean, int32, int64, list, optional, string, Type, text } from '../schema.js'
 
 /** Methods of operations that the contract lists as PUT|POST (rule B4). */
 export const putOrPost = ['PUT', 'POST'] as const
@@ -117,6 +117,39 @@ export const contactAlias = string({
 })
 /** Text to the other party with a request or a refusal. */
 export const reason = optional(string({ description: 'text for the other side', maxLength: 1024 }))
+
+const messageLimit =
+  'content, attachment, config and ext together at most 65,536 bytes of UTF-8 (a setting of the server)'
+
+/**
+ * Has no length limit: the four texts of a message are checked together, against a configured limit
+ * and with a separate error (rules A4, E12).
+ */
+export function messageText(description: string, examples?: readonly [string]) {
+  return optional(
+    Type.String({ description: `${description}; ${messageLimit}`, ...(examples && { examples }) }),
+  )
+}
+
+/** The texts of a message beside its content. */
+export const messageTexts = {
+  attachment: messageText(
+    'for image, voice, video and file messages: a JSON object that holds the file URL',
+  ),
+  config: messageText('extension fields used by the SDK layer, JSON'),
+  ext: messageText('extension data'),
+}
+
+/** A reaction; the service compares its form. */
+export const reactionKey = string({
+  description:
+    'the reaction, such as an emoji; compared in Unicode form NFC and without U+FE0F, and shown as it was first written',
+  minLength: 1,
+  maxBytes: 64,
+  pattern: '^\\P{Cc}*$',
+  form: 'a text without control characters',
+  examples: ['👍'],
+})
 
 /** The group that the call is about. */
 export const groupId = id('group ID')

@@ -8,6 +8,7 @@ import * as erasure from './erasure.js'
 import * as files from './files/index.js'
 import * as groups from './groups/index.js'
 import * as identity from './identity/index.js'
+import * as imports from './imports.js'
 import * as integrity from './integrity.js'
 import * as jobs from './jobs.js'
 import * as login from './login.js'
@@ -32,6 +33,7 @@ export * from './erasure.js'
 export * from './files/index.js'
 export * from './groups/index.js'
 export * from './identity/index.js'
+export * from './imports.js'
 export * from './integrity.js'
 export * from './jobs.js'
 export * from './login.js'
@@ -69,6 +71,7 @@ export const operations: readonly Operation[] = [
   files,
   groups,
   identity,
+  imports,
   integrity,
   jobs,
   login,

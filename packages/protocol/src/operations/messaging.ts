@@ -32,7 +32,18 @@ import {
   stringEnum,
   Type,
 } from '../schema.js'
-import { done, get, id, nextCursor, pageParameters, post, putOrPost } from './fields.js'
+import {
+  done,
+  get,
+  id,
+  messageText,
+  messageTexts,
+  nextCursor,
+  pageParameters,
+  post,
+  putOrPost,
+  reactionKey,
+} from './fields.js'
 
 const tag = 'Messages'
 
@@ -50,27 +61,6 @@ const targetRefusals = [
 ] as const
 
 const conversationId = id('conversation ID: the other user, or the group')
-
-const messageLimit =
-  'content, attachment, config and ext together at most 65,536 bytes of UTF-8 (a setting of the server)'
-
-/**
- * Has no length limit: the four texts of a message are checked together, against a configured limit
- * and with a separate error (rules A4, E12).
- */
-function messageText(description: string, examples?: readonly [string]) {
-  return optional(
-    Type.String({ description: `${description}; ${messageLimit}`, ...(examples && { examples }) }),
-  )
-}
-
-const messageTexts = {
-  attachment: messageText(
-    'for image, voice, video and file messages: a JSON object that holds the file URL',
-  ),
-  config: messageText('extension fields used by the SDK layer, JSON'),
-  ext: messageText('extension data'),
-}
 
 const typingSignal =
   'An empty text without attachment, with an ext object that has the only member input_status, which is "typing" or "nothing", is a typing ' +
@@ -419,16 +409,6 @@ export const getMessage = operation({
   query: { conversation_id: conversationId, msg_id: id('message ID') },
   data: FoundMessage,
   errors: ['message_not_found', 'group_not_found', 'member_required'],
-})
-
-const reactionKey = string({
-  description:
-    'the reaction, such as an emoji; compared in Unicode form NFC and without U+FE0F, and shown as it was first written',
-  minLength: 1,
-  maxBytes: 64,
-  pattern: '^\\P{Cc}*$',
-  form: 'a text without control characters',
-  examples: ['👍'],
 })
 
 /**

@@ -109,6 +109,9 @@ const reasons: Readonly<Record<string, string>> = {
   'operator.identity.rename': operatorOnly,
   'operator.identity.set': operatorOnly,
   'operator.identity.test': read,
+  'operator.import.status': read,
+  'operator.message.import':
+    'Imported messages are no news. Devices read their lists anew once the import is finished.',
   'operator.job.cancel': operatorOnly,
   'operator.job.get': read,
   'operator.job.list': read,

@@ -1,0 +1,15 @@
+import { text } from '../schema.js'
+import { event, payload } from './event-definition.js'
+import { ofApp } from './event-keys.js'
+
+/** Events about imports from other systems. */
+export const importEvents = {
+  /** The history of another system is complete. Devices read their lists anew at their next sync. */
+  'import.finished': event({
+    payload: payload({ source: text('The name of the import.') }),
+    key: ofApp,
+    audience: 'none',
+    userChanges: {},
+    causedBy: ['operator.import.finish'],
+  }),
+}
