@@ -30,7 +30,6 @@ import {
   optional,
   string,
   stringEnum,
-  Type,
 } from '../schema.js'
 import {
   done,
