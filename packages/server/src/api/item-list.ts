@@ -13,9 +13,17 @@ export function rawUserId({ raw }: Malformed): number {
 
 /** The username of an entry, '' when a malformed one has none. */
 export function usernameOf(item: Item<{ readonly username: string }>): string {
-  if ('value' in item) return item.value.username
-  const username = fieldOf(item.raw, 'username')
-  return typeof username === 'string' ? shown(username) : ''
+  return textOf(item, 'username')
+}
+
+/** A text of an entry, '' when a malformed one has none. */
+export function textOf<Name extends string>(
+  item: Item<{ readonly [Each in Name]: string }>,
+  name: Name,
+): string {
+  if ('value' in item) return item.value[name]
+  const text = fieldOf(item.raw, name)
+  return typeof text === 'string' ? shown(text) : ''
 }
 
 /** A refused text in a form that an answer can carry: lone surrogates and U+0000 are replaced. */
@@ -31,8 +39,8 @@ function fieldOf(raw: unknown, name: string): unknown {
 
 /** Processing of the entries of a list. */
 interface ItemWork<T, Entry, O, R> {
-  /** Converts an entry to the service's form. */
-  readonly toEntry: (value: T) => Entry
+  /** Converts an entry to the service's form, or refuses it. */
+  readonly toEntry: (value: T) => ItemOutcome<Entry>
   /** @returns one outcome for each of the entries, in their order */
   readonly work: (entries: readonly Entry[]) => Promise<readonly ItemOutcome<O>[]>
   readonly toResult: (outcome: ItemOutcome<O>, item: Item<T>) => R

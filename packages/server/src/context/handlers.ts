@@ -20,6 +20,7 @@ import { groupSettingsHandlers } from '../api/groups/settings.js'
 import { identityHandlers } from '../api/identity/identities.js'
 import { issuerHandlers } from '../api/identity/issuers.js'
 import { issueHandlers } from '../api/identity/tokens.js'
+import { importHandlers } from '../api/imports/operator.js'
 import { integrityHandlers } from '../api/integrity/check.js'
 import { longJobHandlers } from '../api/long-jobs/operator.js'
 import { passwordHandlers } from '../api/login/passwords.js'
@@ -109,6 +110,7 @@ export function createHandlers(services: Services): readonly Handler[] {
     alertHandlers(services.alerts),
     appHandlers(services.apps),
     backupHandlers(services.backup),
+    importHandlers(services.imports),
     integrityHandlers({ ...services.integrity, ...services.serviceState, ...services.alerts }),
     longJobHandlers(services.longJobs),
     nodeHandlers(services.nodes),

@@ -37,6 +37,7 @@ export function personalStores(stores: Stores): readonly UserRows[] {
     user_identities: stores.identities,
     readers: stores.readers,
     message_streams: stores.streams,
+    imported_items: stores.imports,
     user_settings: stores.settings,
     user_badges: stores.users,
     users: stores.users,

@@ -21,6 +21,7 @@ import { createEventLog } from './domains/event-log.js'
 import { createFileCredentials, createFiles } from './domains/files.js'
 import { createGroups } from './domains/groups.js'
 import { createIdentity, createIdentityParts } from './domains/identity.js'
+import { createImports } from './domains/imports.js'
 import { createIntegrity } from './domains/integrity.js'
 import { createLogin, createLoginParts } from './domains/login.js'
 import { createLongJobs } from './domains/long-jobs.js'
@@ -230,6 +231,7 @@ export function createDomains(
     files,
     groups,
     identity,
+    imports: createImports(infrastructure, { config, apps, files: files.services }),
     integrity,
     login,
     longJobs,

@@ -10,15 +10,18 @@ import { FileStore } from '../domain/files/file-store.js'
 import { FileWithdrawalStore } from '../domain/files/file-withdrawal-store.js'
 import { InvitationStore } from '../domain/groups/admission/invitation-store.js'
 import { JoinRequestStore } from '../domain/groups/admission/join-request-store.js'
+import { GroupStore } from '../domain/groups/core/group-store.js'
 import { MemberStore } from '../domain/groups/membership/member-store.js'
 import { RemovalStore } from '../domain/groups/membership/removal-store.js'
 import { BlockStore } from '../domain/groups/moderation/block-store.js'
 import { IdentityStore } from '../domain/identity/identities/identity-store.js'
+import { ImportStore } from '../domain/imports/import-store.js'
 import { LoginNetworkStore } from '../domain/login/login-network-store.js'
 import { TokenStore } from '../domain/login/token-store.js'
 import { ConversationStore } from '../domain/messaging/conversations/conversation-store.js'
 import { PeerKinds } from '../domain/messaging/conversations/peer-kinds.js'
 import { PinStore } from '../domain/messaging/conversations/pin-store.js'
+import { ChangeStore } from '../domain/messaging/log/change-store.js'
 import { MessageStore } from '../domain/messaging/log/message-store.js'
 import { StoredMessages } from '../domain/messaging/log/stored-messages.js'
 import { PinnedMessageStore } from '../domain/messaging/log/pinned-message-store.js'
@@ -50,7 +53,7 @@ export type Stores = ReturnType<typeof createStores>
 export function createStores({
   database,
   clock,
-  caches: { adminTokens, apps, broadcastSenders, members, relations, tokens, userStates },
+  caches: { adminTokens, apps, broadcastSenders, groups, members, relations, tokens, userStates },
 }: {
   readonly database: Database
   readonly clock: Clock
@@ -58,6 +61,7 @@ export function createStores({
 }) {
   return {
     apps: new AppStore({ apps, adminTokens }),
+    changes: new ChangeStore(database),
     contactRequests: new ContactRequestStore(),
     contacts: new ContactStore(database, { relations, userStates }),
     conversations: new ConversationStore(database),
@@ -65,9 +69,11 @@ export function createStores({
     erasureHolds: new HoldStore(),
     files: new FileStore(database),
     fileWithdrawals: new FileWithdrawalStore(database),
+    groups: new GroupStore(database, groups),
     groupBlocks: new BlockStore(database),
     groupInvitations: new InvitationStore(database),
     identities: new IdentityStore(database),
+    imports: new ImportStore(database),
     jobs: new JobStore(databaseNow(database.dialect, clock)),
     joinRequests: new JoinRequestStore(database),
     loginNetworks: new LoginNetworkStore(),

@@ -1234,6 +1234,50 @@ export const erasureHoldsTable = {
   held_at: bigint,
 }
 
+/** Imports from other systems; the rows of finished ones stay. */
+export const importsTable = {
+  app_id: text,
+  /** The name of the import. */
+  source: text,
+  /** The numbers of imported groups and messages. */
+  item_groups: bigint,
+  item_messages: bigint,
+  started_at: bigint,
+  updated_at: bigint,
+  /** null: it goes on */
+  finished_at: nullable(bigint),
+  /** Clients that synced before this position of the outbox read their lists anew; 0 = unfinished */
+  position: bigint,
+}
+
+/** The groups and messages of unfinished imports by their IDs in the other system. */
+export const importedItemsTable = {
+  app_id: text,
+  source: text,
+  /** A value of `importedKind`. */
+  kind: smallint,
+  external_id: text,
+  /** The group or the message. */
+  item_id: int64,
+  low_id: int64,
+  high_id: int64,
+  /** The position of a message; 0 = a group */
+  seq: bigint,
+  /** A hash of what makes two messages the same; '' = a group */
+  hash: text,
+  /** The sender of a message; 0 = a group */
+  user_id: int64,
+}
+
+/** IDs of imported messages that are taken (lib/ids/ids.ts). */
+export const importedMinutesTable = {
+  app_id: text,
+  /** From the epoch of IDs. */
+  minute: bigint,
+  /** The number of taken IDs of the minute. */
+  used: bigint,
+}
+
 /**
  * Every table, with its columns and the names of its primary key in order. Tables come after those
  * that their rows refer to.
@@ -1330,6 +1374,9 @@ export const tables = {
   alerts: keyed(alertsTable, 'kind'),
   erasures: keyed(erasuresTable, 'app_id', 'user_id', 'begun_at'),
   erasure_holds: keyed(erasureHoldsTable, 'app_id', 'name', 'kind', 'low_id', 'high_id'),
+  imports: keyed(importsTable, 'app_id', 'source'),
+  imported_items: keyed(importedItemsTable, 'app_id', 'source', 'kind', 'external_id'),
+  imported_minutes: keyed(importedMinutesTable, 'app_id', 'minute'),
   node_shares: keyed(nodeSharesTable, 'kind', 'name'),
   sessions: keyed(sessionsTable, 'app_id', 'user_id', 'session_id'),
   nodes: keyed(nodesTable, 'node_id'),

@@ -236,14 +236,20 @@ export class AppDelivery {
     try {
       this.#note(events)
       this.#router.dispatch(events)
+      // Their heads have moved without events.
+      if (events.some(({ kind }) => kind === 'import.finished')) this.#requestSyncs()
       for (const listener of listeners) listener.begun(appId, events)
     } catch (error) {
       // A fault of ours: clients and listeners read from the database what they did not get.
       observer.failed(appId, error)
       this.#announceMissed()
-      for (const { sessions } of this.#users.values())
-        for (const session of sessions) requestSync(session)
+      this.#requestSyncs()
     }
+  }
+
+  #requestSyncs(): void {
+    for (const { sessions } of this.#users.values())
+      for (const session of sessions) requestSync(session)
   }
 
   /** Keeps group events for the users whose memberships are being read. */

@@ -49,6 +49,13 @@ export class Outbox {
     return this.options.store.lock(tx, appId)
   }
 
+  /** Locks as {@link lock} does. @returns the position of the next event */
+  async nextPosition(tx: Tx, appId: string): Promise<number> {
+    const { store } = this.options
+    await store.lock(tx, appId)
+    return (await store.head(tx, appId)) + 1
+  }
+
   /**
    * Appends a broadcast, as text for {@link MessageReader}, in a transaction that appends nothing
    * else. Messages that are appended later must have greater IDs.

@@ -105,6 +105,9 @@ export class PersonalSample {
     await query(`insert into silent_push_bindings
         (app_id, user_id, device_guid, notifier_name, device_token, bound_at, paused_until, silent_since)
         values ('${appId}', ${id}, '${marker}', '${marker}', '${marker}', 1, 0, 1)`)
+    await query(`insert into imported_items
+      (app_id, source, kind, external_id, item_id, low_id, high_id, seq, hash, user_id)
+      values ('${appId}', 'other', 1, 'm1', 1, ${id}, ${id}, 1, '', ${id})`)
     await query(`insert into login_networks (app_id, user_id, network, logged_in_at)
         values ('${appId}', ${id}, '${marker}', 1)`)
     await post(api.admin({ userId: id }), '/user/identity/link', {

@@ -118,6 +118,7 @@ export function createFiles(
     clock,
   })
   const services = {
+    fileReferences: references,
     downloads: new DownloadService({
       database,
       files,

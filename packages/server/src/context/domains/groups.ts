@@ -16,7 +16,6 @@ import { GroupEvents } from '../../domain/groups/core/group-events.js'
 import { GroupMessageRules } from '../../domain/groups/core/group-message-rules.js'
 import { GroupService } from '../../domain/groups/core/group-service.js'
 import { GroupSettingsService } from '../../domain/groups/core/group-settings-service.js'
-import { GroupStore } from '../../domain/groups/core/group-store.js'
 import { GroupMemberService } from '../../domain/groups/membership/group-member-service.js'
 import { MemberListStore } from '../../domain/groups/membership/member-list-store.js'
 import { MembershipService } from '../../domain/groups/membership/membership-service.js'
@@ -37,6 +36,7 @@ export function createGroups(
 ) {
   const {
     contacts,
+    groups,
     groupBlocks: blocks,
     groupInvitations: invitations,
     joinRequests,
@@ -46,7 +46,6 @@ export function createGroups(
     users,
   } = stores
   const conversations = new GroupReaders(stores)
-  const groups = new GroupStore(database, caches.groups)
   const lists = new MemberListStore()
   const events = new GroupEvents({ groups, outbox })
   const admissions = new OpenAdmissions({ invitations, joinRequests, lists })

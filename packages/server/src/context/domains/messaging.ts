@@ -6,7 +6,6 @@ import { ConversationListStore } from '../../domain/messaging/readers/conversati
 import { ConversationFinder } from '../../domain/messaging/conversations/conversation-finder.js'
 import { ReadRights } from '../../domain/messaging/conversations/readable-log.js'
 import { PinService } from '../../domain/messaging/conversations/pin-service.js'
-import { ChangeStore } from '../../domain/messaging/log/change-store.js'
 import { HistoryStore } from '../../domain/messaging/log/history-store.js'
 import { ReplyStore } from '../../domain/messaging/log/reply-store.js'
 import { MessageAlterations } from '../../domain/messaging/operations/message-alterations.js'
@@ -95,7 +94,7 @@ export function createMessaging(
   const recipientRules = new RecipientRules({ accounts, rules: messageRules, groupRules })
   const { maxMessageBytes, maxTargets, transactionTtlMs } = config.messages
   const { conversations, readers } = stores
-  const changeStore = new ChangeStore(database)
+  const changeStore = stores.changes
   const lists = new ConversationListStore(database)
   const messageLog = new HistoryStore(database)
   const receiptRequests = new ReceiptRequestStore(database)

@@ -49,8 +49,15 @@ export function firstIdAt(timestampMs: number): number {
   return tickAt(timestampMs) * idsPerMs
 }
 
+/** Tests whether an ID is one of imported history. */
+export function isImportedId(id: number): boolean {
+  return Math.floor(id / idsPerTick) % allSlots === importSlot
+}
+
 /** IDs of imported history for each millisecond. */
 export const importedIdsPerTick = idsPerTick
+/** The same for each minute. */
+export const importedIdsPerMinute = 60_000 * idsPerTick
 
 /**
  * The ID of something imported with a date of the past. No node issues it, whatever its clock says.

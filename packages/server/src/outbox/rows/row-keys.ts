@@ -41,6 +41,9 @@ export function keysOfRow(
 ): RowKeys {
   if (kind === 'message.stored')
     return rowKeys(position, createdAt, { logs: messages.logs(payload), isPrivate: false })
+  // Clients of all users read their lists anew.
+  if (kind === 'import.finished')
+    return rowKeys(position, createdAt, { logs: none, groupIds: [everyone], isPrivate: false })
   const {
     actor_id,
     user_ids = none,

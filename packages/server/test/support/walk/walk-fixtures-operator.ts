@@ -47,6 +47,14 @@ async function newIssuer(context: WalkContext): Promise<Params> {
   await world.prepare(api.setIdentityIssuer, world.operator, { ...app, ...issuer })
   return { ...app, issuer: issuer.issuer }
 }
+/** An import that has begun. */
+async function newImport(context: WalkContext): Promise<Params> {
+  const { world, subject } = context
+  const groups = [{ external_id: 'walk', owner_id: subject.id }]
+  const params = { ...hereAsApp(context), source: world.newName() }
+  await world.prepare(api.importGroups, world.operator, { ...params, groups })
+  return params
+}
 const victim = { needsVictim: true }
 const noFile = { error: 'file_not_found' } as const
 const noUser = { error: 'user_not_found' } as const
@@ -109,6 +117,29 @@ export const operatorFixtures: readonly Fixture[] = [
   fixture(api.releaseHold, (context) => ({ ...hereAsApp(context), name: 'none' }), {
     error: 'hold_not_found',
   }),
+  fixture(api.importGroups, (context) => ({
+    ...{ ...hereAsApp(context), source: 'walk' },
+    groups: [{ external_id: context.world.newName(), owner_id: context.subject.id }],
+  })),
+  fixture(api.importMessages, (context) => ({
+    ...{ ...hereAsApp(context), source: 'walk' },
+    messages: [
+      {
+        ...{ external_id: context.world.newName(), created_at: 1_500_000_000_000, content: 'x' },
+        ...{ sender_id: context.subject.id, peer_id: context.subject.id },
+      },
+    ],
+  })),
+  fixture(api.importMembers, async (context) => {
+    const { world, subject, friend } = context
+    const params = { ...hereAsApp(context), source: 'walk' }
+    const groups = [{ external_id: world.newName(), owner_id: friend.id }]
+    const made = await world.prepare(api.importGroups, world.operator, { ...params, groups })
+    const group_id = made?.data.results[0]?.group_id
+    return { ...params, members: [{ user_id: subject.id, group_id, role: 1 }] }
+  }),
+  fixture(api.getImportStatus, hereAsApp),
+  fixture(api.finishImport, newImport),
   fixture(api.listHolds),
   fixture(api.checkIntegrity),
   ...[api.createBackup, api.listBackups, api.pruneBackups, api.verifyBackup].map((operation) =>

@@ -36,7 +36,7 @@ const namesByKind: Readonly<Record<Exclude<NamedKind, 'log'>, readonly string[]>
   group: ['group_id', 'group_list'],
   user: [
     ...['user_id', 'user_ids', 'user_list', 'list', 'id', 'roster_id', 'cid'],
-    ...['from_user_id', 'new_owner', 'receivers'],
+    ...['from_user_id', 'new_owner', 'receivers', 'sender_id', 'peer_id', 'owner_id'],
   ],
   announcement: ['announcement_id'],
   file: ['file_id', 'file_list'],
@@ -63,7 +63,7 @@ const kindsByName: ReadonlyMap<string, NamedKind> = new Map(
 const quantities = new Set([
   ...['after_change', 'before_seq', 'change', 'seq', 'version', 'transaction_id', 'duration'],
   ...['created_at', 'edit_timestamp', 'dismissal_date', 'expires_at', 'stale_date', 'index'],
-  ...['show_begin_time', 'show_end_time'],
+  ...['show_begin_time', 'show_end_time', 'joined_at', 'last_read', 'at', 'capacity'],
   ...['group.file.upload size', 'group.settings.capacity value'],
   ...['webhook.replay from', 'webhook.replay to', 'file_max_bytes', 'file_quota_bytes'],
   ...['operator.webhook.replay from', 'operator.webhook.replay to'],
@@ -72,7 +72,7 @@ const quantities = new Set([
 /** Texts that end like names: of the application, of its certificates, and of the caller's own choice. */
 const ownTexts = new Set([
   ...['app_id', 'gateway_app_id', 'receipt_id', 'channel_id', 'thread_id', 'request_id'],
-  ...['ios_gw_collapse_id', 'id'],
+  ...['ios_gw_collapse_id', 'id', 'external_id'],
 ])
 
 /**

@@ -1,5 +1,5 @@
 import { fileReferenceKind, type Int64 } from '@hermod/protocol'
-import type { Database, Queryable } from '../../../db/database.js'
+import type { Database, Queryable, Tx } from '../../../db/database.js'
 import type { FileReferenceStore } from '../file-reference-store.js'
 import type { FileUsageStore } from '../file-usage-store.js'
 import {
@@ -44,18 +44,27 @@ export class FileReferenceService {
 
   /** Brings the recorded references of the referrers up to date. */
   async refresh(appId: string, referrers: readonly FileReferrer[]): Promise<void> {
-    const { database, references, usage } = this.options
+    const { database } = this.options
     if (referrers.length === 0) return
     const different = await database.read((db) => this.#differenceOf(db, appId, referrers))
     if (isEmpty(different)) return
-    await database.transaction(async (tx) => {
-      // The lock serializes this with other refreshes and with removals, so the difference stays
-      // true until it is recorded.
-      await usage.lock(tx, appId)
-      const { missing, surplus } = await this.#differenceOf(tx, appId, referrers)
-      await references.deleteMany(tx, surplus)
-      await references.insertMany(tx, missing)
-    })
+    await database.transaction((tx) => this.#record(tx, appId, referrers))
+  }
+
+  /** The same as {@link refresh} in the transaction that writes the texts. It must lock nothing afterwards. */
+  async refreshIn(tx: Tx, appId: string, referrers: readonly FileReferrer[]): Promise<void> {
+    if (referrers.length === 0 || !(await this.options.usage.isKept(tx, appId))) return
+    await this.#record(tx, appId, referrers)
+  }
+
+  async #record(tx: Tx, appId: string, referrers: readonly FileReferrer[]): Promise<void> {
+    const { references, usage } = this.options
+    // The lock serializes this with other refreshes and with removals, so the difference stays
+    // true until it is recorded.
+    await usage.lock(tx, appId)
+    const { missing, surplus } = await this.#differenceOf(tx, appId, referrers)
+    await references.deleteMany(tx, surplus)
+    await references.insertMany(tx, missing)
   }
 
   /** Returns the shared files of a group that have recorded references. */

@@ -211,8 +211,18 @@ export class ReactionStore {
   }
 
   async insert(tx: Tx, message: MessagePlace, reactions: readonly StoredReaction[]): Promise<void> {
-    if (reactions.length === 0) return
-    const rows = reactions.map((each) => insertedRow(message, each))
+    await this.insertMany(
+      tx,
+      reactions.map((reaction) => ({ message, reaction })),
+    )
+  }
+
+  /** Inserts reactions to several messages. */
+  async insertMany(
+    tx: Tx,
+    reactions: readonly { readonly message: MessagePlace; readonly reaction: StoredReaction }[],
+  ): Promise<void> {
+    const rows = reactions.map(({ message, reaction }) => insertedRow(message, reaction))
     await this.database.bulk(tx, insertReactions, rows)
   }
 

@@ -120,6 +120,13 @@ export const rowValue = {
   setSeq: (row: MessageRow, seq: number) => {
     row[at.seq] = seq
   },
+  setFields: (row: MessageRow, fields: string | null) => {
+    row[at.fields] = fields
+  },
+  setReplyTo: (row: MessageRow, { messageId, seq }: ReplyTo) => {
+    row[at.reply_to_id] = messageId
+    row[at.reply_to_seq] = seq
+  },
   sentAt: (row: MessageRow) => row[at.sent_at] as number,
   /** The message as the log stores it now that it has its numbers. */
   stored: (row: MessageRow): StoredMessage => ({

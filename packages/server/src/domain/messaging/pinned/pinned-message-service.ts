@@ -37,7 +37,8 @@ export interface PinningCaller {
   readonly actorId: Int64
 }
 
-const pinsPerConversation = 50
+/** The most pinned messages of a conversation. */
+export const pinsPerConversation = 50
 
 /** Pins messages for all readers of their conversation. */
 export class PinnedMessageService {

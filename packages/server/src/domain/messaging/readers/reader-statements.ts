@@ -109,6 +109,36 @@ export const advancedReaderRow = rowOf(
   }),
 )
 
+/** The positions between which readers move who have read everything. */
+export interface ReadRange {
+  readonly reader: ReaderKey
+  readonly from: number
+  readonly to: number
+}
+
+const readColumns = { ...sentColumns, delivered_seq: 'bigint' } as const
+
+/** Moves readers who have read everything up to one position to another one. */
+export const moveFullyRead: BulkUpdate = {
+  table: 'readers',
+  set: readColumns,
+  keys: { ...readerKey, seen_seq: 'bigint' },
+}
+
+export const fullyReadRow = rowOf(
+  { to: 'bigint', seen: 'bigint', delivered: 'bigint', ...readerKey, from: 'bigint' },
+  ({ reader: { appId, userId, lowId, highId }, from, to }: ReadRange) => ({
+    to,
+    seen: to,
+    delivered: to,
+    app_id: appId,
+    user_id: userId,
+    low_id: lowId,
+    high_id: highId,
+    from,
+  }),
+)
+
 const positions = {
   seen_seq: 'bigint',
   read_seq: 'bigint',

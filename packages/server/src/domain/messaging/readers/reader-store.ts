@@ -20,8 +20,11 @@ import { forEachKind, type LogSource, logsOfUser, readerKeyOf } from './reader-s
 import {
   compareReaders,
   deleteReaders,
+  fullyReadRow,
   insertedReaderRow,
   insertReaders,
+  moveFullyRead,
+  type ReadRange,
   type ReaderStart,
   readerKeyRow,
   startOf,
@@ -144,6 +147,40 @@ export class ReaderStore {
     const positions = await this.find(tx, log)
     if (!positions) return
     await this.insert(tx, [readerKeyOf(log)], startOf(positions))
+  }
+
+  /** Moves those of the readers who have read everything up to a position. */
+  async advanceRead(tx: Tx, ranges: readonly ReadRange[]): Promise<void> {
+    const rows = ranges.toSorted((a, b) => compareReaders(a.reader, b.reader)).map(fullyReadRow)
+    await this.database.bulk(tx, moveFullyRead, rows)
+  }
+
+  /**
+   * Moves the members of a group who have read everything up to a position.
+   * @returns these members
+   */
+  async advanceMembers(
+    tx: Tx,
+    { appId, lowId: groupId }: ConversationKey,
+    { from, to }: { readonly from: number; readonly to: number },
+  ): Promise<Int64[]> {
+    const rows = await tx
+      .updateTable('readers')
+      .set({ read_seq: to, seen_seq: to, delivered_seq: to })
+      .where('app_id', '=', appId)
+      .where('low_id', '=', groupId)
+      .where('high_id', '=', groupId)
+      .where('seen_seq', '=', from)
+      .where('user_id', 'in', (query) =>
+        query
+          .selectFrom('group_members')
+          .select('user_id')
+          .where('app_id', '=', appId)
+          .where('group_id', '=', groupId),
+      )
+      .returning('user_id')
+      .execute()
+    return rows.map((row) => row.user_id)
   }
 
   /**

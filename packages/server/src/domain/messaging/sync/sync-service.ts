@@ -316,9 +316,10 @@ export class SyncService {
 
 function isOfAnotherHistory(
   after: OutboxPosition,
-  { epoch, head, timeAtPosition }: OutboxHistory,
+  { epoch, head, timeAtPosition, importedAt }: OutboxHistory,
 ): boolean {
   if (after.epoch !== epoch || after.position > head.position) return true
+  if (after.position < importedAt) return true
   // A time of 0 is not known.
   return timeAtPosition !== null && after.time !== 0 && timeAtPosition !== after.time
 }

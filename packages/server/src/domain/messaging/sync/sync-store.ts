@@ -10,6 +10,8 @@ export interface OutboxHistory {
   readonly timeAtPosition: number | null
   /** The row after the client's position is stored, and so are all later ones. */
   readonly hasNext: boolean
+  /** Clients that synced before this position lack imported history. */
+  readonly importedAt: number
 }
 
 interface HistoryRow {
@@ -18,6 +20,7 @@ interface HistoryRow {
   readonly time: number | null
   readonly timeAtPosition: number | null
   readonly nextPosition: number | null
+  readonly importedAt: number
 }
 
 /** Reads the position of a client in the history of its app. */
@@ -44,6 +47,9 @@ export class SyncStore {
           >`(select o.position from outbox o where o.app_id = ${param('appId')} and o.position > ${param('after')} order by o.position limit 1)`.as(
             'nextPosition',
           ),
+          sql<number>`coalesce((select max(m.position) from imports m where m.app_id = ${param('appId')}), 0)`.as(
+            'importedAt',
+          ),
         ])
     })
     this.#time = database.prepared((db, param) =>
@@ -59,12 +65,13 @@ export class SyncStore {
   async readHistory(db: Queryable, appId: string, after: number): Promise<OutboxHistory> {
     const row = await this.#history.first(db, { appId, after })
     if (!row) throw new Error('the database has no identity')
-    const { epoch, position, time, timeAtPosition, nextPosition } = row
+    const { epoch, position, time, timeAtPosition, nextPosition, importedAt } = row
     return {
       epoch,
       head: { epoch, position, time: time ?? 0 },
       timeAtPosition,
       hasNext: nextPosition === after + 1,
+      importedAt,
     }
   }
 

@@ -1,0 +1,182 @@
+import type { Int64 } from '@hermod/protocol'
+import type { Database, Tx } from '../../../db/database.js'
+import type { BulkSelect } from '../../../db/dialect/dialect.js'
+import { sql } from '../../../db/kysely.js'
+import { minuteMs } from '../../../lib/clock.js'
+import { epochMs, firstIdAt, isImportedId } from '../../../lib/ids/ids.js'
+import {
+  furthestReadersRow,
+  setFurthestReaders,
+} from '../../messaging/conversations/conversation-statements.js'
+import { isConversation } from '../../messaging/conversations/conversation-sql.js'
+import type { Conversation } from '../../messaging/model/conversation-model.js'
+import { isFurther, withReader } from '../../messaging/model/furthest-readers.js'
+import {
+  compareReaders,
+  insertedReaderRow,
+  insertReaders,
+  lockReaders,
+  type ReaderRow,
+  readerKeyRow,
+  readerOf,
+  readerRow,
+  setReaders,
+} from '../../messaging/readers/reader-statements.js'
+import {
+  type ConversationState,
+  conversationKeyRow,
+  lockConversations,
+} from '../messages/history-statements.js'
+import { minuteOf } from '../messages/history-model.js'
+import type { MemberItem } from './member-import-service.js'
+
+/** The locked end of a conversation. */
+export interface LockedEnd {
+  readonly seq: number
+  readonly change: number
+  readonly lastMessageId: number
+  readonly furthest: { readonly id: Int64; readonly seq: number; readonly othersSeq: number }
+}
+
+interface Place {
+  readonly seq: number
+  readonly messageId: number
+}
+
+const beginning: Place = { seq: 0, messageId: 0 }
+
+/** What imported readers have read. */
+export class ImportedPositions {
+  constructor(private readonly database: Database) {}
+
+  /** Locks a conversation against sends. */
+  async lockEnd(tx: Tx, conversation: Conversation): Promise<LockedEnd> {
+    const [row] = await this.database.bulk<ConversationState>(tx, lockConversations, [
+      conversationKeyRow(conversation),
+    ])
+    return {
+      seq: row?.seq ?? 0,
+      change: (row?.seq ?? 0) + (row?.alterations ?? 0),
+      lastMessageId: row?.last_msg_id ?? 0,
+      furthest: {
+        id: row?.furthest_id ?? 0,
+        seq: row?.furthest_seq ?? 0,
+        othersSeq: row?.others_seq ?? 0,
+      },
+    }
+  }
+
+  /** Adds new members as readers who have read nothing; {@link move} follows. */
+  async begin(tx: Tx, group: Conversation, items: readonly MemberItem[]): Promise<void> {
+    const rows: unknown[][] = []
+    for (const { userId, joinedAt } of items) {
+      const { messageId } = await this.#placeAt(tx, group, (joinedAt ?? Infinity) - 1)
+      const start = { messageId, seq: 0, ackedSeq: 0 }
+      rows.push(insertedReaderRow(readerOf(group, userId), start))
+    }
+    await this.database.bulk(tx, insertReaders, rows)
+  }
+
+  /**
+   * Moves readers to their last read message. Positions do not fall below what was acknowledged or
+   * imported before, nor at all once there are live messages.
+   */
+  async move(
+    tx: Tx,
+    conversation: Conversation,
+    { items, end }: { readonly items: readonly MemberItem[]; readonly end: LockedEnd },
+  ): Promise<void> {
+    const isHistory = isImportedId(end.lastMessageId)
+    const last = new Map(items.map((item) => [item.userId, item]))
+    const targets = new Map<Int64, Place>()
+    for (const { userId, lastRead } of last.values())
+      targets.set(
+        userId,
+        lastRead === undefined
+          ? { seq: isHistory ? end.seq : 0, messageId: end.lastMessageId }
+          : await this.#placeAt(tx, conversation, lastRead),
+      )
+    const own =
+      isHistory && conversation.isGroup
+        ? await this.#ownAfter(tx, conversation, targets)
+        : new Map<Int64, number>()
+    const readers = await this.#lock(tx, conversation, [...last.keys()])
+    const moved = readers.map((reader): ReaderRow => {
+      const target = targets.get(reader.user_id) ?? beginning
+      const hasLastRead = last.get(reader.user_id)?.lastRead !== undefined
+      const least = Math.max(target.seq, reader.acked_seq, own.get(reader.user_id) ?? 0)
+      const read = isHistory ? least : Math.max(least, reader.read_seq)
+      const isHidden = Number(reader.hidden_msg_id) > 0
+      const seen = isHistory && !isHidden ? read : Math.max(read, reader.seen_seq)
+      return {
+        ...reader,
+        read_seq: read,
+        seen_seq: seen,
+        acked_seq: hasLastRead ? Math.max(reader.acked_seq, target.seq) : reader.acked_seq,
+        delivered_seq: isHistory ? end.seq : Math.max(reader.delivered_seq, read),
+      }
+    })
+    await this.database.bulk(tx, setReaders, moved.map(readerRow))
+    if (conversation.isGroup) await this.#moveFurthest(tx, conversation, { end, moved })
+  }
+
+  async #moveFurthest(
+    tx: Tx,
+    conversation: Conversation,
+    { end, moved }: { readonly end: LockedEnd; readonly moved: readonly ReaderRow[] },
+  ): Promise<void> {
+    let { furthest } = end
+    for (const { user_id: userId, read_seq: read } of moved)
+      if (isFurther(furthest, userId, read)) furthest = withReader(furthest, userId, read)
+    if (furthest !== end.furthest)
+      await this.database.bulk(tx, setFurthestReaders, [furthestReadersRow(conversation, furthest)])
+  }
+
+  async #lock(tx: Tx, conversation: Conversation, userIds: readonly Int64[]) {
+    const keys = userIds.map((userId) => readerOf(conversation, userId)).sort(compareReaders)
+    return this.database.bulk<ReaderRow & { readonly hidden_msg_id: number }>(
+      tx,
+      lockHidingReaders,
+      keys.map(readerKeyRow),
+    )
+  }
+
+  /** Finds the newest message up to an instant. Times ascend with IDs among imported messages. */
+  async #placeAt(tx: Tx, conversation: Conversation, instant: number): Promise<Place> {
+    const nextMinute = Number.isFinite(instant) ? minuteOf(instant) + 1 : null
+    const row = await tx
+      .selectFrom('messages')
+      .select(['seq', 'msg_id as messageId'])
+      .where(isConversation(conversation))
+      .$if(nextMinute !== null, (query) =>
+        query.where('msg_id', '<', firstIdAt(epochMs + (nextMinute ?? 0) * minuteMs)),
+      )
+      .$if(nextMinute !== null, (query) => query.where('sent_at', '<=', instant))
+      .orderBy('msg_id', 'desc')
+      .limit(1)
+      .executeTakeFirst()
+    return row ?? beginning
+  }
+
+  /** Finds the newest messages of readers after the places that they are to get: their own count as read. */
+  async #ownAfter(
+    tx: Tx,
+    conversation: Conversation,
+    targets: ReadonlyMap<Int64, Place>,
+  ): Promise<Map<Int64, number>> {
+    const from = Math.min(...[...targets.values()].map(({ messageId }) => messageId))
+    const rows = await tx
+      .selectFrom('messages')
+      .select(['sender_id as userId', sql<number>`max(seq)`.as('seq')])
+      .where(isConversation(conversation))
+      .where('msg_id', '>', from)
+      .groupBy('sender_id')
+      .execute()
+    return new Map(rows.map(({ userId, seq }) => [userId, Number(seq)]))
+  }
+}
+
+const lockHidingReaders: BulkSelect = {
+  ...lockReaders,
+  columns: `${lockReaders.columns}, hidden_msg_id`,
+}
