@@ -19,10 +19,8 @@ import type {
   GroupImportService,
   GroupItem,
 } from '../../domain/imports/groups/group-import-service.js'
-import type {
-  MemberImportService,
-  MemberItem,
-} from '../../domain/imports/groups/member-import-service.js'
+import type { MemberImportService } from '../../domain/imports/groups/member-import-service.js'
+import type { MemberItem } from '../../domain/imports/groups/member-model.js'
 import type { Import } from '../../domain/imports/import-model.js'
 import type { ImportService } from '../../domain/imports/import-service.js'
 import { conversationAmong, type HistoryItem } from '../../domain/imports/messages/history-model.js'

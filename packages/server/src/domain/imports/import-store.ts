@@ -1,6 +1,5 @@
-import type { Int64 } from '@hermod/protocol'
 import { AppError } from '@hermod/protocol'
-import { camelCase, camelCaseText, columnsOf, snakeCase } from '../../db/columns.js'
+import { camelCase, camelCaseText, columnsOf } from '../../db/columns.js'
 import type { Database, Queryable, Tx } from '../../db/database.js'
 import type { BulkInsert, BulkSelect } from '../../db/dialect/dialect.js'
 import { sql } from '../../db/kysely.js'
@@ -169,7 +168,7 @@ export class ImportStore {
     await tx
       .deleteFrom('imported_items')
       .where('app_id', '=', appId)
-      .where('user_id', '=', userId as Int64)
+      .where('user_id', '=', userId)
       .execute()
   }
 }

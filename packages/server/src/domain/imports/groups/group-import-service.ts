@@ -6,23 +6,21 @@ import type { IdGenerator } from '../../../lib/ids/ids.js'
 import type { AppService } from '../../apps/app-service.js'
 import type { GroupEvents } from '../../groups/core/group-events.js'
 import { groupEvent } from '../../groups/core/group-model.js'
-import type { GroupStore } from '../../groups/core/group-store.js'
 import type { GroupConversations } from '../../groups/membership/group-conversations.js'
-import type { MemberStore } from '../../groups/membership/member-store.js'
 import type { ItemOutcome } from '../../item-outcome.js'
 import { requireName } from '../../names.js'
-import { LockedUsers } from '../../users/locked-users.js'
-import type { UserStore } from '../../users/user-store.js'
+import { LockedUsers, type UserLocker } from '../../users/locked-users.js'
 import { type ImportedAs, type ImportKey, importedKind } from '../import-model.js'
 import type { ImportStore } from '../import-store.js'
+import type { GroupRows, MemberRows } from '../ports.js'
 
 interface GroupImportOptions {
   readonly database: Database
   readonly apps: Pick<AppService, 'get'>
   readonly imports: ImportStore
-  readonly users: UserStore
-  readonly groups: GroupStore
-  readonly members: MemberStore
+  readonly users: UserLocker
+  readonly groups: GroupRows
+  readonly members: MemberRows
   readonly conversations: Pick<GroupConversations, 'begin'>
   readonly events: GroupEvents
   readonly ids: IdGenerator

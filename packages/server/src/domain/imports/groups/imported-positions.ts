@@ -28,7 +28,7 @@ import {
   lockConversations,
 } from '../messages/history-statements.js'
 import { minuteOf } from '../messages/history-model.js'
-import type { MemberItem } from './member-import-service.js'
+import type { MemberItem } from './member-model.js'
 
 /** The locked end of a conversation. */
 export interface LockedEnd {

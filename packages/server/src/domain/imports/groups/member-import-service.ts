@@ -1,4 +1,4 @@
-import { AppError, groupStatus, type Int64, memberRole, systemUserId } from '@hermod/protocol'
+import { AppError, groupStatus, memberRole, systemUserId } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import type { Clock } from '../../../lib/clock.js'
@@ -6,42 +6,26 @@ import { groupBy } from '../../../lib/group-by.js'
 import type { AppService } from '../../apps/app-service.js'
 import type { GroupEvents } from '../../groups/core/group-events.js'
 import { type Group, groupEvent, type Member } from '../../groups/core/group-model.js'
-import type { GroupStore } from '../../groups/core/group-store.js'
-import type { MemberStore } from '../../groups/membership/member-store.js'
 import type { ItemOutcome } from '../../item-outcome.js'
-import {
-  type Conversation,
-  conversationOf,
-  groupConversation,
-} from '../../messaging/model/conversation-model.js'
-import { LockedUsers } from '../../users/locked-users.js'
-import type { UserStore } from '../../users/user-store.js'
+import { groupConversation } from '../../messaging/model/conversation-model.js'
+import { LockedUsers, type UserLocker } from '../../users/locked-users.js'
 import type { ImportKey } from '../import-model.js'
 import type { ImportStore } from '../import-store.js'
 import { keyOf } from '../messages/history-plan.js'
+import type { GroupRows, MemberRows } from '../ports.js'
 import type { ImportedPositions } from './imported-positions.js'
+import type { MemberItem } from './member-model.js'
 
 interface MemberImportOptions {
   readonly database: Database
   readonly apps: Pick<AppService, 'get'>
   readonly imports: Pick<ImportStore, 'open'>
-  readonly users: UserStore
-  readonly groups: GroupStore
-  readonly members: MemberStore
+  readonly users: UserLocker
+  readonly groups: GroupRows
+  readonly members: MemberRows
   readonly positions: ImportedPositions
   readonly events: GroupEvents
   readonly clock: Clock
-}
-
-/** A member of a group, or a party of a direct conversation, to import. */
-export interface MemberItem {
-  readonly userId: Int64
-  readonly conversation: Conversation
-  readonly role: number
-  /** undefined: now */
-  readonly joinedAt: number | undefined
-  /** undefined: everything that was imported is read */
-  readonly lastRead: number | undefined
 }
 
 /** The result of one member. */
@@ -112,7 +96,7 @@ export class MemberImportService {
     }
     const refusals = items.map(refusalOf)
     const accepted = items.filter((_, index) => refusals[index] === null)
-    const added = group ? await this.#join(tx, group, { items: accepted, users, now, end }) : null
+    const added = group ? await this.#join(tx, group, { items: accepted, now, end }) : null
     await positions.move(tx, conversation, { items: accepted, end })
     return items.map((item, index) => refusals[index] ?? { isNew: added?.has(item) ?? false })
   }
@@ -121,7 +105,7 @@ export class MemberImportService {
   async #join(
     tx: Tx,
     group: Group,
-    { items, users, now, end }: Joining,
+    { items, now, end }: Joining,
   ): Promise<ReadonlySet<MemberItem>> {
     const { members, groups, positions } = this.options
     const known = await members.findMany(
@@ -153,15 +137,11 @@ export class MemberImportService {
         { role },
       )
     if (fresh.length === 0 && changed.length > 0) await groups.touch(tx, group, ['members'], now)
-    this.#announce(tx, group, { fresh, changed, users, now, end })
+    this.#announce(tx, group, { fresh, changed, end })
     return new Set(fresh)
   }
 
-  #announce(
-    tx: Tx,
-    group: Group,
-    { fresh, changed, end }: Pick<Joining, 'users' | 'now' | 'end'> & Announced,
-  ): void {
+  #announce(tx: Tx, group: Group, { fresh, changed, end }: Pick<Joining, 'end'> & Announced): void {
     const { events } = this.options
     const idsOf = (items: readonly MemberItem[]) => items.map(({ userId }) => userId)
     const admins = [...fresh, ...changed].filter(({ role }) => role === memberRole.admin)
@@ -193,7 +173,6 @@ interface Announced {
 
 interface Joining {
   readonly items: readonly MemberItem[]
-  readonly users: LockedUsers
   readonly now: number
   readonly end: { readonly seq: number; readonly change: number; readonly lastMessageId: number }
 }

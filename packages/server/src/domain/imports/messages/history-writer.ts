@@ -6,6 +6,7 @@ import type { FileReferenceService } from '../../files/references/file-reference
 import { mayReferToFiles, messageReferrer } from '../../files/references/reference-model.js'
 import { type ImportedItem, type ImportKey, importedKind } from '../import-model.js'
 import type { ImportStore } from '../import-store.js'
+import type { PinRows, ReactionRows, ReaderRows } from '../ports.js'
 import {
   type AdvancedConversation,
   advanceConversations,
@@ -20,8 +21,6 @@ import {
   setLastMessageIds,
 } from '../../messaging/conversations/conversation-statements.js'
 import { insertMessages } from '../../messaging/log/message-statements.js'
-import type { PinnedMessageStore } from '../../messaging/log/pinned-message-store.js'
-import type { ReactionStore } from '../../messaging/log/reaction-store.js'
 import {
   type Conversation,
   compareConversations,
@@ -36,7 +35,6 @@ import {
   rowValue,
 } from '../../messaging/model/message-model.js'
 import type { MessageAlterations } from '../../messaging/operations/message-alterations.js'
-import type { ReaderStore } from '../../messaging/readers/reader-store.js'
 import type { ReaderKey } from '../../messaging/readers/reader-positions.js'
 import {
   advancedReaderRow,
@@ -58,10 +56,10 @@ import { type HistoryPlan, type HistoryWorld, keyOf, type PlannedMessage } from 
 export interface HistoryWriterOptions {
   readonly database: Database
   readonly imports: Pick<ImportStore, 'takeNumbers' | 'insertItems' | 'count'>
-  readonly readers: Pick<ReaderStore, 'insert' | 'advanceRead' | 'advanceMembers'>
+  readonly readers: ReaderRows
   readonly alterations: Pick<MessageAlterations, 'append'>
-  readonly reactions: Pick<ReactionStore, 'insertMany'>
-  readonly pinnedMessages: Pick<PinnedMessageStore, 'insert'>
+  readonly reactions: ReactionRows
+  readonly pinnedMessages: Pick<PinRows, 'insert'>
   readonly files: Pick<FileReferenceService, 'refreshIn'>
 }
 

@@ -1,19 +1,16 @@
-import { AppError, type Int64 } from '@hermod/protocol'
+import { AppError, groupStatus, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { AppService } from '../../apps/app-service.js'
-import { groupStatus } from '@hermod/protocol'
-import type { GroupStore } from '../../groups/core/group-store.js'
 import type { ItemOutcome } from '../../item-outcome.js'
-import type { PinnedMessageStore } from '../../messaging/log/pinned-message-store.js'
 import {
   type Conversation,
   compareConversations,
   peerOf,
 } from '../../messaging/model/conversation-model.js'
-import type { UserStore } from '../../users/user-store.js'
 import { type ImportKey, importedKind } from '../import-model.js'
 import type { ImportStore } from '../import-store.js'
+import type { GroupRows, PinRows, UserRows } from '../ports.js'
 import { type HistoryItem, type ImportedMessageAs, requireGoodItem } from './history-model.js'
 import { HistoryPlan, type HistoryWorld, keyOf, type PlannedOutcome } from './history-plan.js'
 import {
@@ -31,9 +28,9 @@ interface MessageImportOptions {
   readonly database: Database
   readonly apps: Pick<AppService, 'get'>
   readonly imports: ImportStore
-  readonly users: Pick<UserStore, 'lockManyKeyShare'>
-  readonly groups: Pick<GroupStore, 'findMany'>
-  readonly pinnedMessages: Pick<PinnedMessageStore, 'list'>
+  readonly users: UserRows
+  readonly groups: Pick<GroupRows, 'findMany'>
+  readonly pinnedMessages: Pick<PinRows, 'list'>
   readonly writer: HistoryWriter
   readonly clock: Clock
   readonly maxMessageBytes: number
