@@ -1,6 +1,7 @@
 import { contentType, groupType, meaningsOf, memberRole } from '../enums.js'
 import { operation } from '../operation.js'
 import {
+  FoundImportedMessages,
   ImportedGroups,
   ImportedMembers,
   ImportedMessages,
@@ -151,6 +152,24 @@ export const importMessages = operation({
   },
   data: ImportedMessages,
   errors: ['app_not_found', 'import_finished'],
+})
+
+/** Unknown and recalled messages are left out. docs/decisions/086-import-from-stream.md says what it is for. */
+export const findImportedMessages = operation({
+  ...operatorOperation,
+  id: 'operator.message.imported',
+  methods: post,
+  path: '/operator/v1/message/imported',
+  summary:
+    'Reads up to 100 imported messages by their external IDs, to compare them with their source.',
+  description: 'Not after the import was finished: its external IDs are forgotten then.',
+  body: {
+    app_id: appId,
+    source,
+    external_ids: list(externalId, { description: 'of messages', minItems: 1, maxItems: 100 }),
+  },
+  data: FoundImportedMessages,
+  errors: ['app_not_found'],
 })
 
 /** docs/decisions/085-message-import.md says when positions may go back. */

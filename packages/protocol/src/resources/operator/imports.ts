@@ -54,6 +54,32 @@ export const ImportedMessages = resource(
   { results: array(ImportedMessage, { description: 'in the order of the items' }) },
 )
 
+/** An imported message as it is now. */
+export const FoundImportedMessage = resource('FoundImportedMessage', 'An imported message.', {
+  external_id: text('the ID in the other system'),
+  msg_id: int64({ description: 'message ID' }),
+  seq: int64({ description: 'position in its conversation' }),
+  sender_id: int64({ description: 'the sender' }),
+  group_id: optional(int64({ description: 'the group; absent in a direct conversation' })),
+  peer_id: optional(int64({ description: 'the other user of a direct conversation' })),
+  created_at: instant('when it was sent'),
+  content_type: int32({ description: 'what it holds, as in /message/send' }),
+  content: text('message content'),
+  attachment: text('attachment'),
+  config: text('extension fields used by the SDK layer, JSON'),
+  ext: text('extension data'),
+  reply_to: optional(int64({ description: 'message ID of the original; absent: no reply' })),
+})
+/** An imported message as it is now. */
+export type FoundImportedMessage = Static<typeof FoundImportedMessage>
+
+/** Data of /operator/v1/message/imported. */
+export const FoundImportedMessages = resource(
+  'FoundImportedMessages',
+  'Imported messages by their external IDs.',
+  { messages: array(FoundImportedMessage, { description: 'those that were found' }) },
+)
+
 /** The result of one member. */
 export const ImportedMember = imported('ImportedMember', 'member', {
   user_id: int64({ description: 'the user' }),

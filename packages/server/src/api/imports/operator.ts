@@ -1,7 +1,9 @@
 import {
   AppError,
   contentType,
+  findImportedMessages,
   finishImport,
+  type FoundImportedMessage,
   getImportStatus,
   groupType,
   type ImportedGroup,
@@ -24,6 +26,10 @@ import type { MemberItem } from '../../domain/imports/groups/member-model.js'
 import type { Import } from '../../domain/imports/import-model.js'
 import type { ImportService } from '../../domain/imports/import-service.js'
 import { conversationAmong, type HistoryItem } from '../../domain/imports/messages/history-model.js'
+import type {
+  FoundMessage,
+  ImportedMessages,
+} from '../../domain/imports/messages/imported-messages.js'
 import type { MessageImportService } from '../../domain/imports/messages/message-import-service.js'
 import type { ItemOutcome } from '../../domain/item-outcome.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
@@ -40,11 +46,13 @@ const usualCapacity = 2_000
 export function importHandlers({
   imports,
   groupImports,
+  importedMessages,
   messageImports,
   memberImports,
 }: {
   readonly imports: ImportService
   readonly groupImports: GroupImportService
+  readonly importedMessages: ImportedMessages
   readonly messageImports: MessageImportService
   readonly memberImports: MemberImportService
 }): Handler[] {
@@ -90,6 +98,10 @@ export function importHandlers({
       })
       return data({ results })
     }),
+    handle(findImportedMessages, async ({ app_id: appId, source, external_ids }) => {
+      const found = await importedMessages.find({ appId, source }, external_ids)
+      return data({ messages: found.map(toFoundMessage) })
+    }),
     handle(getImportStatus, async ({ app_id: appId }) =>
       data({ sources: (await imports.list(appId)).map(toSource) }),
     ),
@@ -97,6 +109,19 @@ export function importHandlers({
       data(toSource(await imports.finish({ appId, source }))),
     ),
   ]
+}
+
+function toFoundMessage({ lowId, highId, ...message }: FoundMessage): FoundImportedMessage {
+  const { externalId, messageId, seq, senderId, sentAt, contentType, replyToId } = message
+  const { content, attachment, config, ext } = message
+  // A group is the same ID twice, and so is the conversation with oneself.
+  const isGroup = lowId === highId && lowId !== senderId
+  return {
+    ...{ external_id: externalId, msg_id: messageId, seq, sender_id: senderId },
+    ...(isGroup ? { group_id: lowId } : { peer_id: lowId === senderId ? highId : lowId }),
+    ...{ created_at: sentAt, content_type: contentType, content, attachment, config, ext },
+    ...(replyToId !== null && { reply_to: replyToId }),
+  }
 }
 
 function toGroupItem({

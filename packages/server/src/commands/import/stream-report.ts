@@ -1,5 +1,13 @@
+import type { Comparison } from '../../imports/stream/stream-compare.js'
 import type { StreamSummary } from '../../imports/stream/stream-file.js'
+import type { Outcomes } from '../../imports/stream/stream-import.js'
 import { formatTable } from '../runtime/output.js'
+
+/** The result of an import. */
+export interface RunReport extends StreamSummary {
+  readonly imported: Readonly<Record<'users' | 'groups' | 'messages' | 'members', Outcomes>>
+  readonly compared: Comparison
+}
 
 /** Returns what is in a file, for people. */
 export function checkText(summary: StreamSummary): string {
@@ -17,6 +25,24 @@ export function checkText(summary: StreamSummary): string {
           samples.map((sample) => ({ ...sample })),
           '',
         )}`,
+  ])
+}
+
+/** Returns what an import has done, for people. */
+export function runText({ imported, compared, left_out, notes }: RunReport): string {
+  const rows = Object.entries(imported).map(([what, outcomes]) => ({ what, ...outcomes }))
+  const { differences, different } = compared
+  return sections([
+    formatTable(rows, ''),
+    ...leftOutSections(left_out),
+    notes.length === 0 ? '' : formatTable(notes, ''),
+    `${compared.compared} random messages compared, ${different} different.`,
+    differences.length === 0
+      ? ''
+      : formatTable(
+          differences.map((each) => ({ ...each })),
+          '',
+        ),
   ])
 }
 

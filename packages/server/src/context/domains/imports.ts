@@ -7,6 +7,7 @@ import { ImportedPositions } from '../../domain/imports/groups/imported-position
 import { MemberImportService } from '../../domain/imports/groups/member-import-service.js'
 import { ImportService } from '../../domain/imports/import-service.js'
 import { HistoryWriter } from '../../domain/imports/messages/history-writer.js'
+import { ImportedMessages } from '../../domain/imports/messages/imported-messages.js'
 import { MessageImportService } from '../../domain/imports/messages/message-import-service.js'
 import { MessageAlterations } from '../../domain/messaging/operations/message-alterations.js'
 import { GroupReaders } from '../../domain/messaging/readers/group-readers.js'
@@ -46,6 +47,7 @@ export function createImports(
         ...{ ...common, members, events, ids },
         conversations: new GroupReaders(stores),
       }),
+      importedMessages: new ImportedMessages({ database, apps, imports }),
       messageImports: new MessageImportService({
         ...{ ...common, pinnedMessages, writer },
         maxMessageBytes: config.messages.maxMessageBytes,

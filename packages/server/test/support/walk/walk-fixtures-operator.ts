@@ -138,6 +138,10 @@ export const operatorFixtures: readonly Fixture[] = [
     const group_id = made?.data.results[0]?.group_id
     return { ...params, members: [{ user_id: subject.id, group_id, role: 1 }] }
   }),
+  fixture(api.findImportedMessages, (context) => ({
+    ...{ ...hereAsApp(context), source: 'walk' },
+    external_ids: [context.world.newName()],
+  })),
   fixture(api.getImportStatus, hereAsApp),
   fixture(api.finishImport, newImport),
   fixture(api.listHolds),

@@ -72,7 +72,7 @@ const quantities = new Set([
 /** Texts that end like names: of the application, of its certificates, and of the caller's own choice. */
 const ownTexts = new Set([
   ...['app_id', 'gateway_app_id', 'receipt_id', 'channel_id', 'thread_id', 'request_id'],
-  ...['ios_gw_collapse_id', 'id', 'external_id'],
+  ...['ios_gw_collapse_id', 'id', 'external_id', 'external_ids'],
 ])
 
 /**
