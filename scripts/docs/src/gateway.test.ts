@@ -21,6 +21,7 @@ describe('the reference of the gateway', () => {
       'message.pinned',
       'message.unpinned',
       'message.expired',
+      'import.finished',
       'webhook.disabled',
     ])
     for (const kind of internalEventKinds) expect(text).not.toContain(kind)

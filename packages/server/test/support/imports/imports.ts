@@ -1,7 +1,11 @@
 /** Calls of imports from other systems. */
-import type { ImportedGroup, ImportedMember, ImportedMessage } from '@hermod/protocol'
-import type { Api, Json } from '@hermod/testkit'
-import type { Answer } from '@hermod/testkit'
+import {
+  errorCatalogue,
+  type ImportedGroup,
+  type ImportedMember,
+  type ImportedMessage,
+} from '@hermod/protocol'
+import type { Answer, Api, Json } from '@hermod/testkit'
 
 export interface Importing {
   readonly appId: string
@@ -65,7 +69,19 @@ export function finish(
   return api.as(operatorToken).call('POST', '/operator/v1/import/finish', { body })
 }
 
-/** Describes results: `stored`, `known`, or the code of the refusal. */
-export function shown(results: readonly { readonly result: string; readonly code?: number }[]) {
-  return results.map(({ result, code }) => code ?? result)
+/** Describes results: `stored`, `known`, or the name of the refusal. */
+export function shown(
+  results: readonly { readonly result: string; readonly code?: number }[],
+): string[] {
+  return results.map(({ result, code }) => (code === undefined ? result : nameOf(code)))
+}
+
+/** The name of the refusal of a whole call. */
+export function failureOf({ envelope }: Answer<Json>): string {
+  return nameOf(envelope.code)
+}
+
+function nameOf(code: number): string {
+  const found = Object.entries(errorCatalogue).find(([, entry]) => entry.code === code)
+  return found?.[0] ?? `${code}`
 }
