@@ -112,6 +112,7 @@ const reasons: Readonly<Record<string, string>> = {
   'operator.import.status': read,
   'operator.message.import':
     'Imported messages are no news. Devices read their lists anew once the import is finished.',
+  'operator.message.imported': read,
   'operator.job.cancel': operatorOnly,
   'operator.job.get': read,
   'operator.job.list': read,

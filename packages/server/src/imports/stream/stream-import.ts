@@ -86,11 +86,7 @@ export class StreamImport {
     return this.#import('channel', callBatches(groupItems(staging), { items: most.groups }), {
       send: async (groups) => (await this.#call(importGroups, { groups })).results,
       stored: (row, { group_id }) =>
-        staging.run(
-          'update channels set group_id = ? where rowid = ?',
-          Number(group_id),
-          row.rowid as number,
-        ),
+        staging.setId('channel', Number(group_id), { rowid: Number(row.rowid) }),
     })
   }
 
@@ -192,21 +188,13 @@ export class StreamImport {
       for (const { user_id, identities } of page.users)
         for (const identity of identities)
           if (identity.issuer === issuer)
-            staging.run(
-              'update users set user_id = ? where subject = ?',
-              Number(user_id),
-              identity.subject,
-            )
+            staging.setId('user', Number(user_id), { subject: identity.subject })
       cursor = page.next_cursor === '' ? null : page.next_cursor
     }
   }
 
   #setUser({ rowid }: StagedRow, userId: number | bigint): void {
-    this.options.staging.run(
-      'update users set user_id = ? where rowid = ?',
-      Number(userId),
-      rowid as number,
-    )
+    this.options.staging.setId('user', Number(userId), { rowid: Number(rowid) })
   }
 
   #fail(outcomes: Outcomes, type: string, row: StagedRow, { reason = '' }: ItemResult): void {

@@ -85,6 +85,17 @@ export class StreamStaging implements Disposable {
     count(this.#notes, text, by)
   }
 
+  /** Remembers the ID that a user or a group has in the service. */
+  setId(
+    type: 'user' | 'channel',
+    id: number,
+    where: { readonly rowid: number } | { readonly subject: string },
+  ): void {
+    const column = type === 'user' ? 'user_id' : 'group_id'
+    const [name = '', value = ''] = Object.entries(where)[0] ?? []
+    this.run(`update ${type}s set ${column} = ? where ${name} = ?`, id, value)
+  }
+
   /** Relates the rows to one another, once all are there. */
   async relate(progress: (text: string) => Promise<void>): Promise<void> {
     for (const { text, statements, note } of stagingRules) {
