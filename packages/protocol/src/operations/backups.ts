@@ -7,7 +7,7 @@ import { get, operatorOperation, post } from './fields.js'
 const folder = optional(
   string({
     description:
-      'folder of the backups on the machine of the service; absent: that of HERMOD_BACKUP_DIR',
+      'absolute path of the folder of the backups on the machine of the service; absent: that of HERMOD_BACKUP_DIR',
     maxLength: 4096,
   }),
 )

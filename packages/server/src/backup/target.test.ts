@@ -94,7 +94,7 @@ describe('a folder of backups', () => {
     for (const path of [file, join(file, 'b')])
       await expect(make(path)).rejects.toThrow(/it is a file, or is below one; name a folder$/)
     await expect(make('/proc/hermod/backups')).rejects.toThrow(
-      'no folder can be made in /proc; name another folder',
+      'the backup folder /proc/hermod/backups cannot be used: no folder can be made in /proc',
     )
   })
 

@@ -1,8 +1,8 @@
 /** The folder of the backups of one installation. */
 import { createHash, randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve, sep } from 'node:path'
+import { makeFolder } from '../lib/system/make-folder.js'
 import { syncFolder } from '../lib/system/sync-folder.js'
 import { BackupError, targetError } from './backup-error.js'
 import { type Manifest, manifestText, parseManifest } from './manifest.js'
@@ -248,22 +248,6 @@ async function makeTarget(folder: string, installation: string): Promise<void> {
   await writeFile(`${path}.new`, `${JSON.stringify({ format: 1, installation })}\n`, ownFile)
   await rename(`${path}.new`, path)
   await syncFolder(folder)
-}
-
-/** Makes a folder and those above it. Node's own way never ends where /proc refuses a folder. */
-async function makeFolder(folder: string): Promise<void> {
-  if (existsSync(folder)) return
-  const above = dirname(folder)
-  await makeFolder(above)
-  try {
-    await mkdir(folder, { mode: 0o700 })
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST') return
-    if (code !== 'ENOENT') throw error
-    throw new BackupError(`no folder can be made in ${above}; name another folder for the backups`)
-  }
-  await syncFolder(above)
 }
 
 async function requireMark(folder: string, installation: string): Promise<void> {

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import { BlobError, type BlobStore } from '../blobs/blob-store.js'
 import type { Queryable } from '../db/database.js'
 import { sql } from '../db/kysely.js'
+import { makeFolder } from '../lib/system/make-folder.js'
 import { syncFolder } from '../lib/system/sync-folder.js'
 import { type Digest, forEachPage, LineSum, rowsOf, type WorkOptions } from './digest.js'
 import { type LineRow, lineOf } from './lines.js'
@@ -71,7 +72,7 @@ export interface ExportReport {
  * @throws TransferError for any other folder
  */
 async function prepareFolder(folder: string): Promise<void> {
-  await mkdir(join(folder, exportFiles.files), { recursive: true, mode: 0o700 })
+  await makeFolder(join(folder, exportFiles.files))
   const names = await readdir(folder)
   if (names.includes(exportFiles.complete))
     throw new TransferError(

@@ -101,6 +101,16 @@ describe.each(testBackends())('alerts on $name', (backend) => {
     expect(receiver.invalid).toEqual([])
   })
 
+  it('alerts of a clock that was ahead do not keep others back', async () => {
+    lost = 1
+    pass(365 * 24 * hourMs)
+    await node().run(never)
+    pass(-365 * 24 * hourMs)
+    await node().run(never)
+    await node().run(never)
+    expect(raised).toEqual(['lost_history', 'lost_history'])
+  })
+
   it('an alert that is not taken: is sent again with its ID, also when its reason is over', async () => {
     const answers: (ReceiverAnswer | undefined)[] = [{ status: 503 }, 'silence', undefined]
     receiver.answer = () => answers.shift()

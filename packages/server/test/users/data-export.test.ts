@@ -7,7 +7,7 @@ import { expectCode } from '../support/answer-codes.js'
 import { png } from '../support/files/files.js'
 import { callHermod } from '../support/hermod-command.js'
 import { ownServer } from '../support/in-process-server.js'
-import { sessions } from '../support/messaging/messaging.js'
+import { sendText, sessions } from '../support/messaging/messaging.js'
 import { PersonalSample } from '../support/personal-sample.js'
 
 describe.each(anyBackend())('export of the data of a person on $name', (backend) => {
@@ -84,6 +84,9 @@ describe.each(anyBackend())('export of the data of a person on $name', (backend)
     using killed = new TempFolder('export')
     writeFileSync(join(killed.path, 'users.ndjson'), '{"cut')
     expect(await exported(alice.id, killed.path)).toMatchObject({ state: 'failed' })
+    writeFileSync(join(killed.path, 'INCOMPLETE'), '')
+    expect(await exported(alice.id, killed.path)).toMatchObject({ state: 'failed' })
+    expect(existsSync(join(killed.path, 'users.ndjson'))).toBe(true)
     writeFileSync(join(killed.path, 'INCOMPLETE'), `${server.appId} ${bob.id}\n`)
     expect(await exported(alice.id, killed.path)).toMatchObject({ state: 'failed' })
     writeFileSync(join(killed.path, 'INCOMPLETE'), `${server.appId} ${alice.id}\n`)
@@ -97,6 +100,25 @@ describe.each(anyBackend())('export of the data of a person on $name', (backend)
       }),
       'invalid_parameter',
     )
+  })
+
+  it('a folder that cannot be made ends the export with its name', async () => {
+    const [alice] = await sessions(server, 1)
+    expect(await exported(alice.id, '/proc/hermod/alice')).toMatchObject({
+      ...{ state: 'failed' },
+      error:
+        '/proc/hermod/alice cannot be used: no folder can be made in /proc; give another folder',
+    })
+  })
+
+  it('of two exports into one folder at a time one is refused, and nothing is there twice', async () => {
+    const [alice, bob] = await sessions(server, 2)
+    await sendText(alice.api, bob.id, 'once')
+    using place = new TempFolder('export')
+    const folder = join(place.path, 'alice')
+    const jobs = await Promise.all([exported(alice.id, folder), exported(alice.id, folder)])
+    expect(jobs.map(({ state }) => state).sort()).toEqual(['done', 'failed'])
+    expect(linesOf(folder, 'messages')).toHaveLength(1)
   })
 
   it('does not tell who else has the person as a contact, or has blocked the person', async () => {

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { DiskFloor } from '../../blobs/disk-floor.js'
 import { markPath, readMark, writeMark } from '../../blobs/folder-mark.js'
@@ -9,6 +8,7 @@ import type { ServerConfig } from '../../config/config.js'
 import { options } from '../../config/options.js'
 import type { Database, Tx } from '../../db/database.js'
 import type { FilesFolder, IdentityStore } from '../../db/identity/identity-store.js'
+import { makeFolder } from '../../lib/system/make-folder.js'
 import { giveHeartbeats, listLiveNodes } from '../../nodes/live-nodes.js'
 import { nodeIdOf } from '../../nodes/node-id.js'
 
@@ -63,7 +63,7 @@ export async function openFilesFolder(
 ): Promise<FolderStore | NoStore> {
   if (storage.kind === 'sqlite' && folder === join(dataDir, 'files'))
     return FolderStore.open(folder, floor)
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await makeFolder(folder)
   const nodeId = nodeIdOf(dataDir)
   const live = (await listLiveNodes(database)).map(({ id }) => id).filter((id) => id !== nodeId)
   const decide = (others: readonly string[]) =>

@@ -27,7 +27,10 @@ export class AlertStore {
       .execute()
   }
 
-  /** Stores an alert in place of the last one. @returns false when that one is younger than `leastMs` */
+  /**
+   * Stores an alert in place of the last one.
+   * @returns false when that one is younger than `leastMs`; one of the future is of a wrong clock
+   */
   async raise(
     tx: StatementTx,
     { kind, alertId, text, now }: NewAlert,
@@ -43,7 +46,12 @@ export class AlertStore {
         conflict
           .column('kind')
           .doUpdateSet(alert)
-          .where('alerts.raised_at', '<=', now - leastMs),
+          .where((raised) =>
+            raised.or([
+              raised('alerts.raised_at', '<=', now - leastMs),
+              raised('alerts.raised_at', '>', now + leastMs),
+            ]),
+          ),
       )
       .executeTakeFirstOrThrow()
     return (numInsertedOrUpdatedRows ?? 0n) > 0n

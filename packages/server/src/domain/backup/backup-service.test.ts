@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { AppError } from '@hermod/protocol'
@@ -87,6 +87,43 @@ describe('the schedule of backups', () => {
     clock.time += 15 * 60_000
     await service.runSchedule()
     expect(start).toHaveBeenCalledTimes(1)
+  })
+
+  it('a failure of the future, from a wrong clock, does not pause the schedule', async () => {
+    const { service, clock, start } = aService()
+    clock.time += 365 * dayMs
+    await expect(service.create(order, run)).rejects.toThrow()
+    clock.time -= 365 * dayMs
+    await service.runSchedule()
+    expect(start).toHaveBeenCalledTimes(1)
+  })
+
+  it('does not take a verification of the future for one', async () => {
+    const root = mkdtempSync(join(tmpdir(), 'hermod-schedule-'))
+    try {
+      const folder = join(root, 'backups')
+      const owner = { installation: 'x', dataFolders: [] }
+      await using locked = await (await BackupTarget.openOrMake(folder, owner, true)).lock()
+      const backup = await locked.begin(now - hourMs)
+      await backup.complete(manifest)
+      const at = new Date(now + dayMs).toISOString()
+      writeFileSync(join(folder, backup.name, 'VERIFIED'), JSON.stringify({ at }))
+      const { service, clock } = aService({ folder, known: [folder] })
+      await service.refresh()
+      expect(service.state?.verifiedAt).toBeNull()
+      clock.time += dayMs
+      await service.refresh()
+      expect(service.state?.verifiedAt).toBe(now + dayMs)
+    } finally {
+      rmSync(root, { recursive: true })
+    }
+  })
+
+  it('refuses a folder that is not an absolute path', async () => {
+    const { service } = aService()
+    const refused = 'the field folder must be an absolute path'
+    for (const call of [service.start('backups', false), service.list('./backups')])
+      await expect(call).rejects.toThrow(refused)
   })
 
   it('a missing backup is a fault once two intervals have passed', async () => {

@@ -1,4 +1,4 @@
-import { resolve } from 'node:path'
+import { isAbsolute, resolve } from 'node:path'
 import { AppError, type Int64 } from '@hermod/protocol'
 import { BackupError } from '../../backup/backup-error.js'
 import { readPassphrase } from '../../backup/encryption/passphrase.js'
@@ -161,7 +161,7 @@ export class BackupService {
     await this.refresh()
     const now = clock.now()
     const isDue = this.#newestAt === null || this.#newestAt + everyMs <= now
-    const isPaused = this.#failure !== null && this.#failure.at + retryMs > now
+    const isPaused = this.#failure !== null && Math.abs(now - this.#failure.at) < retryMs
     if (!isDue || isPaused) return
     try {
       await longJobs.start(backupCreation, { folder, filesOnly: false, prunes: true })
@@ -210,14 +210,15 @@ export class BackupService {
       // Before the first backup there may be no folder.
       if (!(await known.list()).includes(folder)) return
       const backups = await (await BackupTarget.open(folder, await owner())).list()
-      // After the clock was wrong, a backup of the future must not stop the schedule.
+      // After the clock was wrong, a backup or verification of the future must not stop the schedule.
       const now = this.options.clock.now()
       const ofDatabase = backups.filter(
         ({ manifest, createdAt }) => manifest?.engine === 'sqlite' && createdAt <= now,
       )
       this.#newestAt = ofDatabase[0]?.createdAt ?? null
       this.#isEncrypted = ofDatabase[0]?.manifest?.encryption !== undefined
-      this.#verifiedAt = Math.max(0, ...ofDatabase.map(({ verifiedAt }) => verifiedAt ?? 0)) || null
+      const verified = ofDatabase.map(({ verifiedAt }) => verifiedAt ?? 0).filter((at) => at <= now)
+      this.#verifiedAt = Math.max(0, ...verified) || null
       this.#unread = null
     } catch (error) {
       if (this.#unread !== null) return
@@ -234,6 +235,8 @@ export class BackupService {
   }
 
   #folder(given: string | undefined): string {
+    if (given !== undefined && !isAbsolute(given))
+      throw new BackupError('the field folder must be an absolute path')
     const folder = given ?? this.options.folder
     if (folder === null)
       throw new BackupError(

@@ -43,6 +43,15 @@ describe('the schedule of verifications', () => {
     expect(start).toHaveBeenCalledTimes(1)
   })
 
+  it('verifies after the clock was ahead', async () => {
+    backups = [found('a', null)]
+    now += 1_000 * dayMs
+    await service.runSchedule()
+    now -= 1_000 * dayMs
+    await service.runSchedule()
+    expect(start).toHaveBeenCalledTimes(2)
+  })
+
   it('tries again a day after a failure', async () => {
     backups = [found('a', null)]
     await service.runSchedule()

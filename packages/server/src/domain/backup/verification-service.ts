@@ -82,7 +82,7 @@ export class VerificationService {
   async runSchedule(): Promise<void> {
     const { folder, clock, longJobs } = this.options
     const now = clock.now()
-    if (folder === null || now < this.#startedAt + retryMs) return
+    if (folder === null || Math.abs(now - this.#startedAt) < retryMs) return
     const backups = await this.#ofDatabase()
     const times = backups.map((each) => each.verifiedAt ?? 0)
     // A time of the future was noted while the clock was wrong.

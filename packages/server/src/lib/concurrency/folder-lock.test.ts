@@ -121,7 +121,9 @@ describe('lockFolder', () => {
   it('names the folder that cannot be used, and the cause', () => {
     const file = join(folder, 'file')
     writeFileSync(file, '')
-    expect(() => lockNewFolder(file)).toThrow(`the data folder ${file} cannot be used: EEXIST`)
+    expect(() => lockNewFolder(file)).toThrow(
+      `the data folder ${file} cannot be used: ${file} is a file`,
+    )
   })
 
   it.each(['hermod.db', 'hermod.lock', 'hermod.reserve', 'node.id', 'secret.key', 'files'])(

@@ -7,9 +7,10 @@
  * NOTE: POSIX drops a process's locks on a file as soon as that process closes any descriptor of
  * it. The holder must never open hermod.lock in another way, not even to copy the folder.
  */
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
+import { makeFolderSync } from '../system/make-folder.js'
 import { isRunning } from './is-running.js'
 import { openReserve } from './disk-reserve.js'
 import { accessText, foreignEntry } from './own-entries.js'
@@ -84,7 +85,7 @@ export function lockFolder(dir: string): FolderLock {
 export function lockNewFolder(dir: string, { forRestore = false } = {}): FolderLock {
   const folder = resolve(dir)
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makeFolderSync(folder)
   } catch (error) {
     throw unusable(folder, error)
   }

@@ -1,12 +1,13 @@
 import { createWriteStream } from 'node:fs'
 import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { isAbsolute, join } from 'node:path'
+import { isAbsolute, join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { AppError } from '@hermod/protocol'
 import { BlobError, type BlobStore } from '../../../blobs/blob-store.js'
 import type { Database, Queryable } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import { stringifyJson } from '../../../lib/json.js'
+import { makeFolder } from '../../../lib/system/make-folder.js'
 import { syncFolder } from '../../../lib/system/sync-folder.js'
 import { originalKey, type StoredFile } from '../../files/file-model.js'
 import { type LongJobRun, type LongJobs, longJobKind } from '../../long-jobs/long-job-model.js'
@@ -61,6 +62,9 @@ const unfinished = 'INCOMPLETE'
 
 /** Exports the data of persons to folders. */
 export class DataExportService {
+  /** Those that exports write into. */
+  readonly #folders = new Set<string>()
+
   constructor(private readonly options: DataExportServiceOptions) {}
 
   /**
@@ -99,8 +103,20 @@ export class DataExportService {
    * them, and last the marker of a complete export. An export that was killed begins anew.
    * @throws Error when the folder has something else
    */
-  async export(
-    { appId, userId, folder }: DataExportOrder,
+  async export(order: DataExportOrder, run: ExportRun): Promise<DataExportResult> {
+    const folder = resolve(order.folder)
+    if (this.#folders.has(folder)) throw new Error(`another export writes into ${folder}`)
+    this.#folders.add(folder)
+    try {
+      return await this.#exportTo(folder, order, run)
+    } finally {
+      this.#folders.delete(folder)
+    }
+  }
+
+  async #exportTo(
+    folder: string,
+    { appId, userId }: UserKey,
     { signal, progress }: ExportRun,
   ): Promise<DataExportResult> {
     const { database, store, clock } = this.options
@@ -179,14 +195,12 @@ export class DataExportService {
 
 /** Makes the folder, and empties what a killed export of the same user has left. */
 async function openFolder(folder: string, owner: string): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  const entries = await readdir(folder)
+  const entries = await entriesOf(folder)
   const path = join(folder, unfinished)
-  const isOwn =
-    entries.length === 0 ||
-    // A crash may have cut it.
-    (entries.includes(unfinished) && owner.startsWith(await readFile(path, 'utf8')))
-  if (!isOwn)
+  const noted = entries.includes(unfinished) ? await readFile(path, 'utf8') : ''
+  // A crash may have cut it while it was alone.
+  const isCut = entries.every((name) => name === unfinished) && owner.startsWith(noted)
+  if (noted !== owner && !isCut)
     throw new Error(
       `${folder} is not empty; give a folder that does not exist yet, or an empty one`,
     )
@@ -194,6 +208,16 @@ async function openFolder(folder: string, owner: string): Promise<void> {
   for (const name of entries)
     if (name !== unfinished) await rm(join(folder, name), { recursive: true })
   await mkdir(join(folder, 'files'), { mode: 0o700 })
+}
+
+async function entriesOf(folder: string): Promise<string[]> {
+  try {
+    await makeFolder(folder)
+    return await readdir(folder)
+  } catch (cause) {
+    const { message } = cause as Error
+    throw new Error(`${folder} cannot be used: ${message}; give another folder`, { cause })
+  }
 }
 
 /** Appends to a file; the text is on the disk when this resolves. */
