@@ -1,5 +1,6 @@
 /** The folder of the backups of one installation. */
 import { createHash, randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve, sep } from 'node:path'
 import { makeFolder } from '../lib/system/make-folder.js'
