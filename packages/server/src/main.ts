@@ -158,14 +158,20 @@ async function newEpoch(loaded: LoadedConfig): Promise<string> {
 
 /** Digests, exports and imports. */
 const data: DataCommands = {
-  digest: async (loaded, progress) =>
-    (await transfers()).digestData(await silent(loaded), { progress }),
+  digest: async (loaded, chosen, progress) =>
+    (await transfers()).digestData(await silent(loaded), chosen, { progress }),
   export: async (loaded, options, progress) =>
     (await transfers()).exportData(await silent(loaded), { ...options, version }, { progress }),
   import: async (loaded, options, progress) =>
-    (await transfers()).importData(await silent(loaded), options, { progress }),
+    (await imports()).importData(await silent(loaded), options, { progress }),
+  undoImport: async (loaded, progress) =>
+    (await imports()).undoImportData(await silent(loaded), { progress }),
   checkImport: async (loaded, options, progress) =>
-    (await transfers()).checkImport(await silent(loaded), options, { progress }),
+    (await imports()).checkImport(await silent(loaded), options, { progress }),
+}
+
+function imports() {
+  return import('./context/database/import-data.js')
 }
 
 function transfers() {

@@ -23,7 +23,7 @@ import {
 import { type ClientEntries, renderClient } from './client.js'
 import { renderClientContract } from './client-contract.js'
 import { entryDeclarations } from './declarations.js'
-import { exportSchemaFile, renderExport, renderExportSchema } from './export.js'
+import { exportSchemaFiles, renderExport, renderExportSchema } from './export.js'
 import { renderGateway } from './gateway.js'
 import { renderGroupRights } from './group-rights.js'
 import { renderStream, renderStreamSchema, streamSchemaFile } from './import-stream.js'
@@ -47,7 +47,8 @@ const pages: Readonly<Record<string, string>> = {
   'client.md': renderClient(clientEntries()),
   'configuration.md': configReference(),
   'export.md': renderExport(lineTypes),
-  [exportSchemaFile]: renderExportSchema(lineTypes),
+  [exportSchemaFiles.move]: renderExportSchema(lineTypes, 'move'),
+  [exportSchemaFiles.portable]: renderExportSchema(lineTypes, 'portable'),
   'import-stream.md': renderStream(),
   [streamSchemaFile]: renderStreamSchema(),
   '../../packages/client/src/contract.ts': renderClientContract(),

@@ -40,6 +40,7 @@ const simulatedCall = {
   answer: '200 {}',
 }
 
+const importedApp = { webhook_endpoints: 2 }
 const exportedFiles = { store: 'folder' as const, count: 1, bytes: 9, missing: 0 }
 
 const verified = {
@@ -91,7 +92,8 @@ async function run(
         return 'an-epoch'
       },
       data: {
-        async digest() {
+        async digest(_loaded, { kind, apps }) {
+          done.push(`digest ${kind} ${apps.join()}`)
           return { users: { count: 2, sum: 'ab' } }
         },
         async export(_loaded, options) {
@@ -101,13 +103,18 @@ async function run(
         },
         async import(_loaded, { from }) {
           done.push(`import ${from}`)
-          return { isRestored: false, rows: 2, files: exportedFiles }
+          return { isRestored: false, rows: 2, files: exportedFiles, apps: { a: importedApp } }
+        },
+        async undoImport() {
+          done.push('undo')
+          return ['a']
         },
         async checkImport(_loaded, { from }) {
           done.push(`check ${from}`)
           const sample = { type: 'users', line: 2, reason: 'has U+0000 in nick_name' }
           return {
             ...{ version: '1.2.3', created_at: '2026-11-29T16:00:00.000Z', files: exportedFiles },
+            ...{ kind: 'portable' as const, apps: { a: importedApp } },
             ...{ counts: { users: 2 }, problems: 1, samples: [sample] },
           }
         },
@@ -425,18 +432,36 @@ describe('commands that move all data', () => {
     expect(JSON.parse((await run('digest --json')).out)).toEqual({ users: { count: 2, sum: 'ab' } })
     const { done, out } = await run('export --move --drop-undelivered')
     const to = 'hermod-export-20260101T000000Z'
-    expect(done).toEqual([`export ${JSON.stringify({ to, dropsUndelivered: true })}`])
+    const whole = { kind: 'move', apps: [], to, dropsUndelivered: true }
+    expect(done).toEqual([`export ${JSON.stringify(whole)}`])
     expect(out).toContain(`2 rows and 1 file of 9 bytes are in ${to}.`)
     expect(out).toContain('Left out: jobs of the kind text_erasure (1).')
     const imported = await run('import there')
     expect(imported.done).toEqual(['import there'])
     expect(imported.out).toContain('2 rows and 1 file of 9 bytes are imported')
+    expect(imported.out).toContain('hermod token create --app a')
+    expect(imported.out).toContain('2 webhook endpoints were left behind')
   })
 
-  it('export nothing without --move, and import nothing with --check', async () => {
-    expect(await run('export')).toMatchObject({ code: 1, done: [] })
+  it('export applications by default, and undo imports', async () => {
+    const { done } = await run('export --app a --app b --to there')
+    const chosen = { kind: 'portable', apps: ['a', 'b'], to: 'there', dropsUndelivered: false }
+    expect(done).toEqual([`export ${JSON.stringify(chosen)}`])
+    for (const wrong of ['--move --app a', '--move --portable', '--drop-undelivered'])
+      expect(await run(`export ${wrong}`)).toMatchObject({ code: 1, done: [] })
+    expect((await run('digest --app a')).done).toEqual(['digest portable a'])
+    expect((await run('digest')).done).toEqual(['digest move '])
+    const undone = await run('import --undo')
+    expect(undone.out).toBe('The import of a is undone. The service can start.\n')
+    for (const wrong of ['import', 'import there --undo'])
+      expect(await run(wrong)).toMatchObject({ code: 1, done: [] })
+  })
+
+  it('import nothing with --check', async () => {
     const { code, done, out, err } = await run('import there --check')
     expect([code, done]).toEqual([1, ['check there']])
+    expect(out).toContain('An export (portable) of')
+    expect(out).toContain('Applications: a.')
     expect(out).toContain('users  2     has U+0000 in nick_name')
     expect(err).toContain('1 line cannot be imported')
   })

@@ -50,7 +50,7 @@ const message = columns('portable', 'Messages stay for the other parties.')
 const shared = columns('portable', 'It belongs to the group.')
 const file = columns('portable', 'It belongs to the conversation in which it was sent.')
 const token = columns('move', 'Revoked tokens say why they ended until they expire.')
-const send = columns('move', 'IDs and times, until they expire.')
+const send = columns('portable', 'IDs and times, until they expire.')
 const pushed = columns('move', 'The audience and the notification, until tasks expire.')
 const event = columns('never', 'Without the texts of the user, for three days.')
 const longJob = never.keep('IDs in what operators ordered, until 30 days after its end.')
@@ -94,7 +94,7 @@ export const personalData = {
     app_id: portable.none,
     user_id: portable.keep('The ID stays known as deleted.'),
     username: portable.empty(''),
-    username_key: move.empty(null),
+    username_key: portable.empty(null),
     password_hash: move.empty(''),
     status: portable.empty(0),
     nick_name: portable.empty(''),
@@ -103,9 +103,9 @@ export const personalData = {
     public_info: portable.empty(''),
     private_info: portable.empty(''),
     mobile: portable.empty(null),
-    mobile_key: move.empty(null),
+    mobile_key: portable.empty(null),
     email: portable.empty(null),
-    email_key: move.empty(null),
+    email_key: portable.empty(null),
     last_device_sn: portable.empty(0),
     devices_changed_at: portable.empty(0),
     credential_epoch: move.empty(0),
@@ -113,8 +113,8 @@ export const personalData = {
     deleted_at: portable.keep('Tells deleted users from unknown ones.'),
     broadcasts_after: portable.empty(0),
     is_bot: portable.empty(0),
-    assertions_after: move.empty(0),
-    newest_assertion: move.empty(0),
+    assertions_after: portable.empty(0),
+    newest_assertion: portable.empty(0),
   },
   user_badges: {
     app_id: portable.none,
@@ -439,16 +439,16 @@ export const personalData = {
     created_at: never.none,
   },
   outbox_heads: {
-    app_id: move.none,
-    position: move.none,
-    first_msg_id: move.none,
-    last_msg_id: move.none,
-    last_broadcast_id: move.none,
+    app_id: portable.none,
+    position: portable.none,
+    first_msg_id: portable.none,
+    last_msg_id: portable.none,
+    last_broadcast_id: portable.none,
   },
   outbox_positions: {
-    consumer: move.none,
-    app_id: move.none,
-    position: move.none,
+    consumer: portable.none,
+    app_id: portable.none,
+    position: portable.none,
   },
   alerts: {
     kind: never.none,
@@ -622,12 +622,12 @@ export const personalData = {
     bytes: derived.none,
   },
   file_references: {
-    app_id: move.none,
-    file_id: move.none,
-    kind: move.none,
-    low_id: move.keep('The key of a conversation, or the ID alone.'),
-    high_id: move.keep('The key of a conversation, or the ID alone.'),
-    item_id: move.none,
+    app_id: portable.none,
+    file_id: portable.none,
+    kind: portable.none,
+    low_id: portable.keep('The key of a conversation, or the ID alone.'),
+    high_id: portable.keep('The key of a conversation, or the ID alone.'),
+    item_id: portable.none,
   },
   file_withdrawals: {
     app_id: portable.none,
@@ -646,7 +646,7 @@ export const personalData = {
     member_ids: portable.keep('IDs of members who were asked for a receipt.'),
   },
   sent_transactions: {
-    app_id: move.none,
+    app_id: portable.none,
     sender_id: send.owner,
     transaction_id: send.delete,
     msg_ids: send.delete,
@@ -680,6 +680,7 @@ export const personalData = {
     part: never.none,
     bytes: never.none,
     lines: never.none,
+    apps: never.none,
   },
   file_holds: {
     hold_id: never.none,
@@ -819,16 +820,16 @@ export const personalData = {
     settings: never.none,
   },
   erasures: {
-    app_id: move.none,
-    user_id: move.keep('The ID alone, in the certificate.'),
-    begun_at: move.none,
-    messages: move.none,
-    reason: move.keep('The words of the operator, in the certificate.'),
-    counts: move.none,
-    files: move.none,
-    is_scrubbed: move.none,
-    finished_at: move.none,
-    digest: move.none,
+    app_id: portable.none,
+    user_id: portable.keep('The ID alone, in the certificate.'),
+    begun_at: portable.none,
+    messages: portable.none,
+    reason: portable.keep('The words of the operator, in the certificate.'),
+    counts: portable.none,
+    files: portable.none,
+    is_scrubbed: portable.none,
+    finished_at: portable.none,
+    digest: portable.none,
   },
   imports: {
     app_id: move.none,
@@ -858,13 +859,13 @@ export const personalData = {
     used: portable.none,
   },
   erasure_holds: {
-    app_id: move.none,
-    name: move.none,
-    kind: move.none,
-    low_id: move.keep('The ID alone, or the key of a conversation.'),
-    high_id: move.keep('The ID alone, or the key of a conversation.'),
-    reason: move.keep('The words of the operator.'),
-    held_at: move.none,
+    app_id: portable.none,
+    name: portable.none,
+    kind: portable.none,
+    low_id: portable.keep('The ID alone, or the key of a conversation.'),
+    high_id: portable.keep('The ID alone, or the key of a conversation.'),
+    reason: portable.keep('The words of the operator.'),
+    held_at: portable.none,
   },
 } as const satisfies {
   readonly [Table in keyof Schema]: {

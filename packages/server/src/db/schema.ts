@@ -1025,6 +1025,8 @@ export const dataImportsTable = {
   /** The bytes and the lines of the part whose rows are written. */
   bytes: bigint,
   lines: bigint,
+  /** JSON list of the imported applications, which an undo removes; '' = all of an installation. */
+  apps: text,
 }
 
 /**

@@ -5,7 +5,7 @@ import { digestDifferences, LineSum } from './digest.js'
 import { LineError, lineOf, type LineRow, type LineType, lineTypes, valuesOf } from './lines.js'
 
 function typeOf(name: keyof Schema): LineType {
-  const found = lineTypes.find((type) => type.name === name)
+  const found = lineTypes.move.find((type) => type.name === name)
   if (!found) throw new Error(`no lines of ${name}`)
   return found
 }
@@ -17,7 +17,7 @@ function rowOf(type: LineType, values: LineRow): LineRow {
 
 describe('a line', () => {
   it('has its members in the order of RFC 8785, and no null', () => {
-    for (const type of lineTypes) {
+    for (const type of lineTypes.move) {
       const row = rowOf(type, {})
       const members = Object.keys(JSON.parse(lineOf(type, row)))
       expect(members).toEqual([...members].sort())
@@ -46,7 +46,7 @@ describe('a line', () => {
     )
   })
 
-  it.each(lineTypes)('of $name gives the values of its row back', (type) => {
+  it.each(lineTypes.move)('of $name gives the values of its row back', (type) => {
     const row = Object.fromEntries(
       type.columns.map(({ name, kind }, at) => [
         name,
@@ -65,12 +65,17 @@ describe('a line', () => {
 
   it.each([
     ['of another type', { type: 'users', token_hash: 'a' }, 'has the type users'],
-    ['with an unknown member', { type: 'operator_tokens', colour: 1 }, 'has a member colour'],
+    [
+      'with an unknown member',
+      { type: 'operator_tokens', token_hash: 'a', colour: 1 },
+      'has a member colour',
+    ],
     [
       'with a number for a text',
       { type: 'operator_tokens', token_hash: 1 },
       'no text in token_hash',
     ],
+    ['without its key', { type: 'operator_tokens', created_at: '1' }, 'has no token_hash'],
     ['with a number for an int64', { type: 'operator_tokens', created_at: 1 }, 'no bigint'],
     ['above int64', { type: 'operator_tokens', created_at: '9223372036854775808' }, 'no bigint'],
     ['with another form of 0', { type: 'operator_tokens', created_at: '-0' }, 'no bigint'],

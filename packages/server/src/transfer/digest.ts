@@ -1,7 +1,14 @@
 import { hash } from 'node:crypto'
 import type { Queryable } from '../db/database.js'
 import { counted } from '../lib/counted.js'
-import { lineOf, type LineRow, type LineType, lineTypes, readRows } from './lines.js'
+import {
+  lineOf,
+  type LineRow,
+  type LineScope,
+  type LineType,
+  readRows,
+  wholeScope,
+} from './lines.js'
 
 /** For each type with rows their number, and the sum of the hashes of their lines. */
 export type Digest = Readonly<Record<string, TypeDigest>>
@@ -68,13 +75,18 @@ export class LineSum {
  * Returns the digest of a database, which is the same on both engines (decision page 079). It
  * occupies the processor: beside a service it runs in a process or thread of its own.
  * @param db one snapshot of the data
+ * @param scope default: all of an installation
  * @throws the reason of the signal when it is aborted
  */
-export async function digestDatabase(db: Queryable, options: WorkOptions = {}): Promise<Digest> {
+export async function digestDatabase(
+  db: Queryable,
+  options: WorkOptions = {},
+  scope: LineScope = wholeScope,
+): Promise<Digest> {
   const digest: Record<string, TypeDigest> = {}
-  await forEachPage(db, options, async (type, pages) => {
+  await forEachPage(db, { ...options, scope }, async (type, pages) => {
     const sum = new LineSum()
-    for await (const page of pages) for (const row of page) sum.add(lineOf(type, row))
+    for await (const page of pages) for (const row of page) sum.add(lineOf(type, row, scope.textOf))
     if (sum.digest.count > 0) digest[type.name] = sum.digest
   })
   return digest
@@ -83,18 +95,19 @@ export async function digestDatabase(db: Queryable, options: WorkOptions = {}): 
 /** Calls `read` with the pages of each type in turn, and reports the rows that were read. */
 export async function forEachPage(
   db: Queryable,
-  { signal, progress }: WorkOptions,
+  { signal, progress, scope: { types, apps } }: WorkOptions & { readonly scope: LineScope },
   read: (type: LineType, pages: AsyncIterable<readonly LineRow[]>) => Promise<void>,
 ): Promise<void> {
   let done = 0
-  for (const type of lineTypes) {
+  for (const type of types) {
     async function* pages() {
-      for await (const page of readRows(db, type)) {
-        signal?.throwIfAborted()
-        yield page
-        done += page.length
-        progress?.({ done, text: type.name })
-      }
+      for (const appId of apps ?? [null])
+        for await (const page of readRows(db, type, appId)) {
+          signal?.throwIfAborted()
+          yield page
+          done += page.length
+          progress?.({ done, text: type.name })
+        }
     }
     await read(type, pages())
   }

@@ -8,7 +8,7 @@ import { sql } from '../db/kysely.js'
 import { makeFolder } from '../lib/system/make-folder.js'
 import { syncFolder } from '../lib/system/sync-folder.js'
 import { type Digest, forEachPage, LineSum, rowsOf, type WorkOptions } from './digest.js'
-import { type LineRow, lineOf } from './lines.js'
+import { type LineRow, type LineScope, lineOf } from './lines.js'
 import type { ListedFile } from './listed-file.js'
 import {
   completeExport,
@@ -24,18 +24,20 @@ import { findUndelivered, findUnfinishedChanges, type Undelivered } from './unde
 
 /** The installation that is exported. */
 export interface ExportSource extends Pick<ExportManifest, 'version' | 'schema' | 'engine'> {
-  /** Runs reads on one state of the data. */
-  readonly snapshot: <T>(read: (db: Queryable) => Promise<T>) => Promise<T>
-  /** Reads what the manifest says of the data. @throws TransferError without the secret key */
-  readonly describe: (
-    db: Queryable,
-  ) => Promise<Pick<ExportManifest, 'secret_key_fingerprint' | 'is_copy'>>
+  /** Runs reads on one state of the data, with the plan of its export. @throws TransferError */
+  readonly snapshot: <T>(read: (db: Queryable, plan: ExportPlan) => Promise<T>) => Promise<T>
   /** Opens its store of files, if it has any. */
   readonly openFiles: () => Promise<StoredFiles>
   /** Returns the key of a file in its store. */
   readonly fileKey: (file: FileKeyParts) => string
   /** The kinds of jobs that change no row of the export. */
   readonly droppableJobs: readonly string[]
+}
+
+/** The rows of an export, and what its manifest says of them. */
+export interface ExportPlan {
+  readonly described: Pick<ExportManifest, 'kind' | 'apps' | 'secret_key_fingerprint' | 'is_copy'>
+  readonly scope: LineScope
 }
 
 /** The columns that the key of a file in the store is made of. */
@@ -90,7 +92,7 @@ async function prepareFolder(folder: string): Promise<void> {
 }
 
 /**
- * Exports all of an installation. After a kill the same call begins anew, and keeps the files of
+ * Exports an installation, or applications of it. After a kill the same call begins anew, and keeps the files of
  * the service that are copied already.
  * @throws TransferError
  */
@@ -100,11 +102,11 @@ export async function exportInstallation(
   options: WorkOptions,
 ): Promise<ExportReport> {
   const { version, schema, engine } = source
-  const { dropped, parts, ...data } = await source.snapshot(async (db) => {
-    const described = await source.describe(db)
-    const changes = await findUnfinishedChanges(db, source.droppableJobs)
+  const { dropped, parts, ...data } = await source.snapshot(async (db, { described, scope }) => {
+    const changes = await findUnfinishedChanges(db, source.droppableJobs, scope.apps)
     if (changes.length > 0) throw unfinishedError(changes)
-    const dropped = await findUndelivered(db)
+    // A portable export is a copy of data: what is not delivered stays where it is, and is delivered.
+    const dropped = described.kind === 'move' ? await findUndelivered(db) : []
     if (dropped.length > 0 && !dropsUndelivered) throw undeliveredError(dropped)
     await prepareFolder(folder)
     return {
@@ -112,19 +114,20 @@ export async function exportInstallation(
       epoch: await epochOf(db),
       ...described,
       ids_reserved_until: await idsReservedUntil(db),
-      ...(await writeLines(db, folder, options)),
+      ...(await writeLines(db, folder, { ...options, scope })),
     }
   })
   // A snapshot would end while large files are copied.
   const from = data.digest.files ? await source.openFiles() : null
   const { list, files } = await writeFiles(folder, {
     ...{ from, to: await openFiles(), fileKey: source.fileKey },
+    // Two installations do not share a store.
+    mayStay: data.kind === 'move',
     ...options,
   })
   await syncFolder(join(folder, exportFiles.lines))
   await completeExport(folder, {
     format: 1,
-    kind: 'move',
     created_at: new Date().toISOString(),
     ...{ version, schema, engine },
     ...data,
@@ -151,7 +154,7 @@ function undeliveredError(dropped: readonly Undelivered[]): TransferError {
 async function writeLines(
   db: Queryable,
   folder: string,
-  options: WorkOptions,
+  options: WorkOptions & { readonly scope: LineScope },
 ): Promise<{ readonly digest: Digest; readonly parts: readonly ExportPart[] }> {
   const digest: Record<string, Digest[string]> = {}
   const parts: ExportPart[] = []
@@ -160,7 +163,7 @@ async function writeLines(
     const part = await PartWriter.open(folder, linesPart(type.name))
     try {
       for await (const page of pages) {
-        const lines = page.map((row) => lineOf(type, row))
+        const lines = page.map((row) => lineOf(type, row, options.scope.textOf))
         for (const line of lines) sum.add(line)
         await part.write(lines)
       }
@@ -178,6 +181,8 @@ interface FileCopy extends Pick<ExportSource, 'fileKey'> {
   /** null: there are no files */
   readonly from: StoredFiles | null
   readonly to: ExportedFiles
+  /** Files in S3 are not copied. */
+  readonly mayStay: boolean
 }
 
 /** Copies the files that the lines of the export name. */
@@ -201,7 +206,7 @@ async function writeFiles(
         counts.bytes += listed.size
         progress?.({ done: counts.count, total: 0, text: 'files of the service' })
       }
-    const store = copy.from?.kind === 's3' ? 's3' : 'folder'
+    const store = copy.mayStay && copy.from?.kind === 's3' ? 's3' : 'folder'
     return { list: await part.end(), files: { store, ...counts } }
   } catch (error) {
     await part.abandon()
@@ -211,7 +216,7 @@ async function writeFiles(
 
 /** Copies a file of the service. @returns null when the store does not have it as it was stored */
 async function exportFile(
-  { from, to, fileKey }: FileCopy,
+  { from, to, fileKey, mayStay }: FileCopy,
   row: LineRow,
 ): Promise<ListedFile | null> {
   const key = fileKey({
@@ -221,7 +226,7 @@ async function exportFile(
   })
   const size = Number(row.size)
   const listed = { key, size, content_type: String(row.content_type), sha256: '' }
-  if (from?.kind === 's3') return (await from.stat(key)) === null ? null : listed
+  if (mayStay && from?.kind === 's3') return (await from.stat(key)) === null ? null : listed
   const hash = createHash('sha256')
   try {
     if ((await to.stat(key))?.size === size)

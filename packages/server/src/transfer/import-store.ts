@@ -9,13 +9,18 @@ export interface ImportState {
   /** The bytes and the lines of the part whose rows are written. */
   readonly bytes: number
   readonly lines: number
+  /** JSON list of the applications of a portable export; '' = the export is of an installation. */
+  readonly apps: string
 }
+
+/** The source of an import that is being undone, which no import continues. */
+export const undoneSource = 'undone'
 
 /** @returns the unfinished import of a database; a finished one leaves no row */
 export async function findImport(db: Queryable): Promise<ImportState | null> {
   const row = await db
     .selectFrom('data_imports')
-    .select(['source', 'part', 'bytes', 'lines'])
+    .select(['source', 'part', 'bytes', 'lines', 'apps'])
     .executeTakeFirst()
   return row ?? null
 }
@@ -33,10 +38,16 @@ export async function moveImport(
   const { numUpdatedRows } = await tx
     .updateTable('data_imports')
     .set({ part, bytes, lines })
+    .where('source', '=', from.source)
     .where('part', '=', from.part)
     .where('bytes', '=', from.bytes)
     .executeTakeFirstOrThrow()
   return numUpdatedRows > 0n
+}
+
+/** Prevents every continuation of the import. */
+export async function markUndone(tx: Queryable): Promise<void> {
+  await tx.updateTable('data_imports').set({ source: undoneSource }).execute()
 }
 
 export async function deleteImport(tx: Queryable): Promise<void> {

@@ -1,44 +1,43 @@
-import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { join } from 'node:path'
-import { Readable } from 'node:stream'
 import { serviceStates } from '@hermod/protocol'
-import { BlobError, type BlobStore } from '../blobs/blob-store.js'
+import type { BlobStore } from '../blobs/blob-store.js'
 import type { Database, Queryable, Tx } from '../db/database.js'
-import type { Bulk } from '../db/dialect/dialect.js'
 import { raiseIdSlots } from '../db/id-reservations.js'
 import { IdentityStore } from '../db/identity/identity-store.js'
 import { sql } from '../db/kysely.js'
 import { systemClock } from '../lib/clock.js'
 import { counted } from '../lib/counted.js'
-import { toInt64 } from '../lib/ids/int64.js'
+import { epochMs, tickAt } from '../lib/ids/ids.js'
 import { makeDerived } from './derived.js'
 import { digestDatabase, digestDifferences, rowsOf, type WorkOptions } from './digest.js'
-import { hashed } from './export.js'
+import { importFiles } from './import-files.js'
+import { importRows, type RowRules, seeded, typesIn } from './import-rows.js'
 import {
   deleteImport,
   findImport,
   type ImportState,
   insertImport,
-  moveImport,
+  undoneSource,
 } from './import-store.js'
-import { LineError, type LineType, lineTypes, valuesOf } from './lines.js'
-import { type ListedFile, parseListedFile } from './listed-file.js'
-import {
-  type CompleteExport,
-  changed,
-  type ExportManifest,
-  exportFiles,
-  linesPart,
-} from './manifest.js'
-import { readLineBatches } from './part-lines.js'
+import { type LineScope, lineTypes, wholeScope } from './lines.js'
+import type { CompleteExport, ExportManifest } from './manifest.js'
+import { findOwned } from './portable.js'
 import { TransferError } from './transfer-error.js'
+
+/** The most by which reserved IDs may be ahead of the clock: reservations, and clocks that differ. */
+const maxLeadMs = 3_600_000
 
 /** The installation that an export is imported into. */
 export interface ImportTarget {
   /** Its schema is up to date. */
   readonly database: Database
   readonly files: Pick<BlobStore, 'kind' | 'put' | 'stat'>
+  /** Returns the application of a key of the store; null: it is of none. */
+  readonly ownerOf: (key: string) => string | null
+  readonly rules: RowRules
+  /** See {@link LineScope}. */
+  readonly textOf?: LineScope['textOf']
+  /** @throws TransferError while a service uses the database */
+  readonly requireNoService: () => Promise<void>
 }
 
 /** The facts about this installation that an import checks before it writes anything. */
@@ -51,6 +50,10 @@ export interface ImportRequirements {
   readonly migrations: readonly string[]
   /** Its store of files. */
   readonly store: 'folder' | 's3'
+  /** Its own address is known. */
+  readonly hasAddress: boolean
+  /** Milliseconds since 1970. */
+  readonly now: number
 }
 
 /** The result of an import. */
@@ -59,29 +62,9 @@ export interface ImportReport {
   readonly isRestored: boolean
   readonly rows: number
   readonly files: ExportManifest['files']
+  /** Of a portable export the applications, with what they had and need anew. */
+  readonly apps: ExportManifest['apps']
 }
-
-/** A line that cannot be imported. */
-export interface LineProblem {
-  readonly type: string
-  /** From 1. */
-  readonly line: number
-  readonly reason: string
-}
-
-/** The contents of an export, and what of them cannot be imported. */
-export interface ExportCheck {
-  /** The rows of each type. */
-  readonly counts: Readonly<Record<string, number>>
-  /** Lines that cannot be imported. */
-  readonly problems: number
-  /** The first of them. */
-  readonly samples: readonly LineProblem[]
-}
-
-const maxSamples = 20
-/** Tables with rows in an empty database, which an import changes. */
-const seeded: readonly string[] = ['database_identity']
 
 /**
  * Checks that this installation can take an export, before it is read and anything is written.
@@ -89,9 +72,9 @@ const seeded: readonly string[] = ['database_identity']
  */
 export function requireImportable(
   { folder, manifest }: CompleteExport,
-  { keyIds, keyRemedy, migrations, store: own }: ImportRequirements,
+  { keyIds, keyRemedy, migrations, store: own, ...here }: ImportRequirements,
 ): void {
-  const { schema, version, secret_key_fingerprint: key, files } = manifest
+  const { kind, schema, version, secret_key_fingerprint: key, files } = manifest
   if (!migrations.includes(schema.name)) {
     const newest = migrations.length
     const remedy =
@@ -100,88 +83,105 @@ export function requireImportable(
         : 'builds before 0.1.0 with other schemas do not read one another’s data; import it with the build that made it'
     throw new TransferError(`the export in ${folder} was made by Hermod ${version}: ${remedy}`)
   }
-  if (!keyIds.includes(key))
+  if (kind === 'move' && !keyIds.includes(key))
     throw new TransferError(
       `the secrets in the export need the secret key ${key}, and this installation has ${keyIds.join(', ') || 'none'}; ${keyRemedy}`,
     )
+  if (kind === 'portable') requirePortable(manifest, here)
   if (files.store === 's3' && own === 'folder' && files.count > 0)
     throw new TransferError(
       `${counted(files.count, 'file of the export is', 'files of the export are')} in S3 and not in its folder; set HERMOD_S3_ENDPOINT and the other settings of that store`,
     )
 }
 
-/** Reads all lines of an export, which is verified, without writing anything. */
-export async function checkExport(
-  found: CompleteExport,
-  options: WorkOptions,
-): Promise<ExportCheck> {
-  const total = rowsOf(found.manifest.digest)
-  const counts: Record<string, number> = {}
-  const samples: LineProblem[] = []
-  let problems = 0
-  let done = 0
-  for (const type of typesIn(found.manifest)) {
-    let count = 0
-    for await (const { lines } of readLineBatches(found.folder, linesPart(type.name))) {
-      options.signal?.throwIfAborted()
-      for (const line of lines) {
-        count++
-        const reason = problemOf(type, line)
-        if (reason === null) continue
-        problems++
-        if (samples.length < maxSamples) samples.push({ type: type.name, line: count, reason })
-      }
-      done += lines.length
-      options.progress?.({ done, total, text: `reading ${type.name}` })
-    }
-    if (count > 0) counts[type.name] = count
-  }
-  return { counts, problems, samples }
+function requirePortable(
+  { files, ids_reserved_until: until }: ExportManifest,
+  { hasAddress, now }: Pick<ImportRequirements, 'hasAddress' | 'now'>,
+): void {
+  if (files.store === 's3')
+    throw new TransferError(
+      'the files of the export are in a store of the exported installation, which no portable export has; run hermod export again',
+    )
+  if (files.count > 0 && !hasAddress)
+    throw new TransferError(
+      'the addresses of the files are made anew; set HERMOD_PUBLIC_URL to the address of this installation',
+    )
+  // Nodes continue after the last ID, so an instant in the future would stop them until then.
+  if (until > tickAt(now + maxLeadMs))
+    throw new TransferError(
+      `the IDs of the export reach to ${new Date(epochMs + until).toISOString()}, which is after the time of this machine; correct the clock, or wait until then`,
+    )
 }
 
 /**
- * Imports an export, which is verified, into an empty database. Rows and progress are written together, so that the
- * same call after a kill continues where it was.
+ * Imports an export, which is verified: of an installation into an empty database, of applications
+ * also beside others. Rows and progress are written together, so that the same call after a kill
+ * continues where it was.
  * @throws TransferError
  */
 export async function importInstallation(
   found: CompleteExport,
-  { database, files }: ImportTarget,
+  target: ImportTarget,
   options: WorkOptions,
 ): Promise<ImportReport> {
   const { manifest } = found
+  const { database, files, rules, ownerOf } = target
+  const apps = appsOf(manifest)
   await database.withoutDeadline(async (db) => {
-    const state = await begin(db, found)
-    await importRows(found, { database, db, state }, options)
-    await importFiles(found, files, options)
-    await makeDerived(db, manifest.ids_reserved_until)
+    const state = await begin(db, found, target)
+    await importRows(found, { database, db, state, rules }, options)
+    if (apps) await requireApps(db, apps)
+    await importFiles(found, files, { ...options, ownerOf })
+    await makeDerived(db, { apps, idsReservedUntil: manifest.ids_reserved_until })
     if (database.dialect.name === 'postgres') await sql`analyze`.execute(db)
     options.progress?.({ done: 0, total: rowsOf(manifest.digest), text: 'checking the database' })
-    await requireDigest(database, manifest, options)
+    await requireDigest(manifest, target, options)
   })
+  const isRestored = manifest.is_copy && apps === null
   await database.transaction(async (tx) => {
-    if (manifest.is_copy) await markRestored(tx, manifest)
+    if (isRestored) await markRestored(tx, manifest)
+    if (apps) await new IdentityStore().addImportedHistories(tx, apps, manifest.epoch)
     await deleteImport(tx)
   })
-  return { isRestored: manifest.is_copy, rows: rowsOf(manifest.digest), files: manifest.files }
+  const rows = rowsOf(manifest.digest)
+  return { isRestored, rows, files: manifest.files, apps: manifest.apps }
+}
+
+/** @returns null for an export of an installation */
+function appsOf({ kind, apps }: ExportManifest): readonly string[] | null {
+  return kind === 'portable' ? Object.keys(apps).sort() : null
 }
 
 /** Returns a sentence about a database that cannot take an export, or null. */
 export async function databaseProblem(
   db: Queryable,
-  { id }: CompleteExport,
+  { id, manifest }: CompleteExport,
 ): Promise<string | null> {
   const state = await findImport(db)
+  if (state?.source === undoneSource)
+    return 'an import into the database is being undone; run hermod import --undo again, which finishes it'
   if (state)
     return state.source === id
       ? null
-      : 'the database has an unfinished import of another export; import that one again, or use an empty database'
-  for (const { name } of lineTypes) {
+      : `the database has an unfinished import of another export; import that one again, run hermod import --undo, or use an empty database`
+  const apps = appsOf(manifest)
+  if (apps) return appsProblem(db, apps)
+  for (const { name } of lineTypes.move) {
     if (seeded.includes(name)) continue
     const { rows } = await sql`select 1 from ${sql.table(name)} limit 1`.execute(db)
     if (rows.length > 0) return notEmpty(name)
   }
   return null
+}
+
+const maxNamed = 5
+
+async function appsProblem(db: Queryable, apps: readonly string[]): Promise<string | null> {
+  const owned = await findOwned(db, apps)
+  if (owned.length === 0) return null
+  const named = owned.slice(0, maxNamed).map(({ appId, table }) => `${appId} (in ${table})`)
+  const more = owned.length > maxNamed ? ` and ${owned.length - maxNamed} more` : ''
+  return `the database has rows of applications of the export already: ${named.join(', ')}${more}; export the others with --app, or import into another database`
 }
 
 /** Returns a sentence about a database that has something already. */
@@ -190,183 +190,44 @@ export function notEmpty(has: string): string {
 }
 
 /** @returns the progress of an earlier run, or the beginning */
-async function begin(db: Queryable, found: CompleteExport): Promise<ImportState> {
-  return db.transaction().execute(async (tx) => {
+async function begin(
+  db: Queryable,
+  found: CompleteExport,
+  { rules, requireNoService }: ImportTarget,
+): Promise<ImportState> {
+  const apps = appsOf(found.manifest)
+  const [first] = typesIn(found.manifest, rules)
+  let isNew = false
+  const state = await db.transaction().execute(async (tx) => {
     const problem = await databaseProblem(tx, found)
     if (problem !== null) throw new TransferError(problem)
     const known = await findImport(tx)
     if (known) return known
-    const [first] = typesIn(found.manifest)
-    const state = { source: found.id, part: first?.name ?? '', bytes: 0, lines: 0 }
-    await insertImport(tx, state)
-    return state
+    const begun = {
+      ...{ source: found.id, part: first?.name ?? '', bytes: 0, lines: 0 },
+      apps: apps ? JSON.stringify(apps) : '',
+    }
+    await insertImport(tx, begun)
+    isNew = true
+    return begun
   })
-}
-
-interface RowImport {
-  readonly database: Database
-  readonly db: Queryable
-  readonly state: ImportState
-}
-
-async function importRows(
-  { folder, manifest }: CompleteExport,
-  { database, db, state: begun }: RowImport,
-  { signal, progress }: WorkOptions,
-): Promise<void> {
-  const types = typesIn(manifest)
-  const total = rowsOf(manifest.digest)
-  let state = begun
-  let writing: Promise<unknown> = Promise.resolve()
-  const first = types.findIndex(({ name }) => name === state.part)
-  const rest = first < 0 ? [] : types.slice(first)
-  const before = types.slice(0, types.length - rest.length)
-  let done = state.lines + before.reduce((sum, { name }) => sum + countOf(manifest, name), 0)
-  const write = (next: ImportState, statement?: Bulk, rows: readonly unknown[][] = []) => {
-    const previous = state
-    state = next
-    writing = db.transaction().execute(async (tx) => {
-      if (statement) await database.bulk(tx, statement, rows)
-      if (!(await moveImport(tx, previous, next)))
-        throw new TransferError('another process imports into the database; wait for its end')
-    })
-    // Reported where it is awaited, after the next batch is read.
-    writing.catch(() => {})
-  }
-  for (const [at, type] of rest.entries()) {
-    const statement = statementOf(type)
-    const batches = readLineBatches(folder, linesPart(type.name), state.bytes)
-    for await (const { lines, end } of batches) {
-      signal?.throwIfAborted()
-      const rows = lines.map((line, index) => rowOf(type, line, state.lines + index + 1))
-      await writing
-      write({ ...state, bytes: end, lines: state.lines + lines.length }, statement, rows)
-      done += lines.length
-      progress?.({ done, total, text: type.name })
-    }
-    await writing
-    write({ ...state, part: rest[at + 1]?.name ?? '', bytes: 0, lines: 0 })
-    await writing
-  }
-}
-
-/** The types with lines in an export, in the order in which their rows are written. */
-function typesIn({ parts }: ExportManifest): readonly LineType[] {
-  const names = new Set(parts.map(({ name }) => name))
-  return lineTypes.filter(({ name }) => names.has(linesPart(name)))
-}
-
-function countOf({ digest }: ExportManifest, type: string): number {
-  return digest[type]?.count ?? 0
-}
-
-/** Inserts the rows of a type; columns that are made again are empty until then. */
-function statementOf({ name, columns, remade, key }: LineType): Bulk {
-  const kinds = Object.fromEntries(columns.map((column) => [column.name, column.kind]))
-  if (!seeded.includes(name)) return { table: name, columns: { ...kinds, ...remade } }
-  const isKey = (column: string) => key.includes(column)
-  const parts = [false, true].map((wanted) =>
-    Object.fromEntries(Object.entries(kinds).filter(([column]) => isKey(column) === wanted)),
-  )
-  return { table: name, set: parts[0] ?? {}, keys: parts[1] ?? {} }
-}
-
-function rowOf(type: LineType, line: string, number: number): unknown[] {
-  const problem = (reason: string) =>
-    new TransferError(
-      `line ${number} of ${linesPart(type.name)} ${reason}; hermod import --check lists all such lines`,
-    )
-  try {
-    const values = parsedValues(type, line)
-    const row = values.map((value, at) =>
-      type.columns[at]?.kind === 'bigint' && value !== null ? toInt64(String(value)) : value,
-    )
-    const { name, columns, remade, key } = type
-    if (!seeded.includes(name))
-      return [...row, ...Object.values(remade).map((kind) => (kind === 'text' ? '' : 0))]
-    const ordered = [false, true].flatMap((isKey) =>
-      columns.flatMap((column, at) => (key.includes(column.name) === isKey ? [row[at]] : [])),
-    )
-    return ordered
-  } catch (error) {
-    if (error instanceof LineError) throw problem(error.message)
+  // A service that starts sees the row, or is seen here.
+  await requireNoService().catch(async (error) => {
+    if (isNew) await deleteImport(db)
     throw error
-  }
+  })
+  return state
 }
 
-/** @returns the end of a sentence about a line that cannot be imported, or null */
-function problemOf(type: LineType, line: string): string | null {
-  try {
-    parsedValues(type, line)
-    return null
-  } catch (error) {
-    if (error instanceof LineError) return error.message
-    throw error
-  }
-}
-
-function parsedValues(type: LineType, line: string): (string | number | null)[] {
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(line)
-  } catch {
-    throw new LineError('is no JSON')
-  }
-  const values = valuesOf(type, parsed)
-  requireNoNul(type, values)
-  return values
-}
-
-/** PostgreSQL does not store U+0000, and the driver of SQLite cuts texts at it. */
-function requireNoNul({ columns }: LineType, values: readonly unknown[]): void {
-  const at = values.findIndex((value) => typeof value === 'string' && value.includes('\0'))
-  if (at >= 0) throw new LineError(`has U+0000 in ${columns[at]?.member}, which no database stores`)
-}
-
-async function importFiles(
-  { folder, manifest }: CompleteExport,
-  files: ImportTarget['files'],
-  { signal, progress }: WorkOptions,
-): Promise<void> {
-  const { count: total, store: from } = manifest.files
-  let done = 0
-  for await (const { lines } of readLineBatches(folder, exportFiles.fileList))
-    for (const line of lines) {
-      signal?.throwIfAborted()
-      const file = parseListedFile(line, ++done)
-      const stored = await files.stat(file.key)
-      if (from === 's3' ? stored === null : stored?.size !== file.size) {
-        if (from === 's3')
-          throw new TransferError(
-            `the store of files does not have ${file.key}; set HERMOD_S3_ENDPOINT and the other settings to the store of the exported installation`,
-          )
-        await importFile(folder, files, file)
-      }
-      progress?.({ done, total, text: 'files of the service' })
-    }
-}
-
-async function importFile(
-  folder: string,
-  files: ImportTarget['files'],
-  { key, size, content_type: contentType, sha256 }: ListedFile,
-): Promise<void> {
-  const name = `${exportFiles.files}/${key}`
-  const hash = createHash('sha256')
-  async function* body() {
-    yield* hashed(createReadStream(join(folder, name)), hash)
-    // The store keeps nothing of a body that fails.
-    if (hash.digest('hex') !== sha256) throw changed(folder, name)
-  }
-  try {
-    await files.put(key, Readable.from(body(), { objectMode: false }), {
-      contentType,
-      maxBytes: size,
-    })
-  } catch (error) {
-    const isChanged = error instanceof BlobError && /^(?:cut|too_large)$/.test(error.reason)
-    throw isChanged ? changed(folder, name) : error
-  }
+/** Begins histories of applications that exist only. */
+async function requireApps(db: Queryable, apps: readonly string[]): Promise<void> {
+  const known = await db.selectFrom('apps').select('app_id').execute()
+  const ids = new Set(known.map(({ app_id }) => app_id))
+  const missing = apps.find((appId) => !ids.has(appId))
+  if (missing !== undefined)
+    throw new TransferError(
+      `the export names the application ${missing} and has no row of it; run hermod import --undo, and hermod export again`,
+    )
 }
 
 /**
@@ -383,14 +244,16 @@ async function markRestored(tx: Tx, { created_at }: ExportManifest): Promise<voi
 }
 
 async function requireDigest(
-  database: Database,
-  { digest }: ExportManifest,
+  manifest: ExportManifest,
+  { database, textOf }: ImportTarget,
   options: WorkOptions,
 ): Promise<void> {
-  const found = await database.snapshot((db) => digestDatabase(db, options))
-  const differences = digestDifferences(digest, found)
+  const apps = appsOf(manifest)
+  const scope = apps ? { types: lineTypes.portable, apps, ...(textOf && { textOf }) } : wholeScope
+  const found = await database.snapshot((db) => digestDatabase(db, options, scope))
+  const differences = digestDifferences(manifest.digest, found)
   if (differences.length > 0)
     throw new TransferError(
-      `the database does not have what the export has (${differences.join('; ')}), so no service starts on it; remove it, import into an empty one, and report the fault`,
+      `the database does not have what the export has (${differences.join('; ')}), so no service starts on it; ${apps ? 'run hermod import --undo' : 'remove it, import into an empty one'}, and report the fault`,
     )
 }

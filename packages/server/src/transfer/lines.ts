@@ -32,13 +32,21 @@ export type LineRow = Readonly<Record<string, string | number | null>>
 const typeMember = 'type'
 const rowsPerPage = 500
 
-/** The types of the lines that move an installation, each after those that its rows refer to. */
-export const lineTypes: readonly LineType[] = Object.entries<Table>(tables).flatMap(
-  ([name, { columns, key }]) => {
+/** `move`: all of an installation; `portable`: applications, without credentials. */
+export type ExportKind = 'move' | 'portable'
+
+/** The types of the lines of each kind of export, each type after those that its rows refer to. */
+export const lineTypes: Readonly<Record<ExportKind, readonly LineType[]>> = {
+  move: typesWith(['move', 'portable']),
+  portable: typesWith(['portable']),
+}
+
+function typesWith(transfers: readonly string[]): readonly LineType[] {
+  return Object.entries<Table>(tables).flatMap(([name, { columns, key }]) => {
     const entries: Readonly<Record<string, PersonalColumn>> = personalData[name as keyof Schema]
-    const isMoved = (column: string) => /^(?:move|portable)$/.test(entries[column]?.transfer ?? '')
+    const isIn = (column: string) => transfers.includes(entries[column]?.transfer ?? '')
     const [moved, remade] = [true, false].map((wanted) =>
-      Object.entries<ColumnType>(columns).filter(([column]) => isMoved(column) === wanted),
+      Object.entries<ColumnType>(columns).filter(([column]) => isIn(column) === wanted),
     )
     if (!moved?.length) return []
     return {
@@ -49,16 +57,35 @@ export const lineTypes: readonly LineType[] = Object.entries<Table>(tables).flat
       remade: Object.fromEntries(remade ?? []),
       key,
     }
-  },
-)
+  })
+}
 
 /** A column named type would take the member that tells the table. */
 function memberOf(column: string): string {
   return column === typeMember ? 'kind' : column
 }
 
-/** Returns the text of the line of a row: RFC 8785, without a line break. */
-export function lineOf({ name, columns }: LineType, row: LineRow): string {
+/** Rows of one snapshot of a database, as lines. */
+export interface LineScope {
+  readonly types: readonly LineType[]
+  /** The applications with the rows; null = all rows. */
+  readonly apps: readonly string[] | null
+  /** Returns a text of an application as lines have it. */
+  readonly textOf?: (appId: string, text: string) => string
+}
+
+/** The lines that move an installation. */
+export const wholeScope: LineScope = { types: lineTypes.move, apps: null }
+
+/**
+ * Returns the text of the line of a row: RFC 8785, without a line break.
+ * @param textOf see {@link LineScope}
+ */
+export function lineOf(
+  { name, columns }: LineType,
+  row: LineRow,
+  textOf?: LineScope['textOf'],
+): string {
   let text = ''
   let isTyped = false
   for (const column of columns) {
@@ -69,7 +96,8 @@ export function lineOf({ name, columns }: LineType, row: LineRow): string {
       isTyped = true
     }
     text += `,"${column.member}":`
-    if (column.kind === 'text') text += JSON.stringify(value)
+    if (column.kind === 'text')
+      text += JSON.stringify(textOf ? textOf(String(row.app_id), String(value)) : value)
     else text += column.kind === 'bigint' ? `"${value}"` : value
   }
   if (!isTyped) text += `,"${typeMember}":"${name}"`
@@ -89,9 +117,12 @@ export function valuesOf(type: LineType, line: unknown): (string | number | null
   if (members[typeMember] !== type.name)
     throw new LineError(`has the type ${String(members[typeMember])} among lines of ${type.name}`)
   let known = 1
-  const values = type.columns.map(({ member, kind }) => {
+  const values = type.columns.map(({ name, member, kind }) => {
     const value = members[member]
-    if (value === undefined) return null
+    if (value === undefined) {
+      if (type.key.includes(name)) throw new LineError(`has no ${member}`)
+      return null
+    }
     known++
     return parsedValue(member, kind, value)
   })
@@ -130,10 +161,12 @@ function isInt64(text: string): boolean {
  * Reads the rows of a table in pages, in the order of its primary key: memory stays flat, and both
  * databases find each page by the index of the key. The next page is read while a page is used.
  * @param db one snapshot of the data
+ * @param appId the application with the rows; null = all rows
  */
 export async function* readRows(
   db: Queryable,
   type: LineType,
+  appId: string | null = null,
 ): AsyncGenerator<readonly LineRow[], void> {
   const selection = type.columns.map(({ name, kind }) =>
     kind === 'bigint' ? `cast(t."${name}" as text) as "${name}"` : `t."${name}"`,
@@ -144,8 +177,12 @@ export async function* readRows(
   const keyOf = (row: LineRow) =>
     type.key.map((name) => (kinds.get(name) === 'bigint' ? BigInt(row[name] as string) : row[name]))
   const pageAfter = async (last: LineRow | undefined) => {
-    const after = last ? sql`where (${key}) > (${sql.join(keyOf(last))})` : sql``
-    const { rows } = await sql<LineRow>`select ${columns} from ${sql.table(type.name)} t ${after}
+    const conditions = [
+      ...(appId === null ? [] : [sql`t.app_id = ${appId}`]),
+      ...(last ? [sql`(${key}) > (${sql.join(keyOf(last))})`] : []),
+    ]
+    const where = conditions.length > 0 ? sql`where ${sql.join(conditions, sql` and `)}` : sql``
+    const { rows } = await sql<LineRow>`select ${columns} from ${sql.table(type.name)} t ${where}
       order by ${key} limit ${sql.lit(rowsPerPage)}`.execute(db)
     return rows
   }

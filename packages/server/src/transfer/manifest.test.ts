@@ -12,6 +12,7 @@ const users = { name: 'lines/users.ndjson', size: 7, sha256: hash }
 const manifest: ExportManifest = {
   format: 1,
   kind: 'move',
+  apps: {},
   created_at: '2026-11-29T16:00:00.000Z',
   version: '0.1.0',
   schema: { number: 1, name: '001-initial-0123456789ab' },
@@ -47,7 +48,7 @@ describe('the manifest of an export', () => {
 
   it.each([
     ['format', '1'],
-    ['kind', 'portable'],
+    ['kind', 'all'],
     ['created_at', 'yesterday'],
     ['version', ''],
     ['schema', { number: 1 }],

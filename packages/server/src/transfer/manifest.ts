@@ -17,6 +17,7 @@ import {
 } from '../lib/json-file.js'
 import { syncFolder } from '../lib/system/sync-folder.js'
 import type { Digest, WorkOptions } from './digest.js'
+import type { ExportKind } from './lines.js'
 import { TransferError } from './transfer-error.js'
 
 /** The newest format that this version reads. */
@@ -44,11 +45,18 @@ export interface ExportPart {
   readonly sha256: string
 }
 
+/** Counts of credentials and settings of an application that a portable export leaves out. */
+export type LeftBehind = Readonly<Record<string, number>>
+
 /** Contents of manifest.json. */
 export interface ExportManifest {
   readonly format: typeof format
-  /** All of an installation, for another folder or database. */
-  readonly kind: 'move'
+  readonly kind: ExportKind
+  /**
+   * Of a portable export the applications, each with what it has in the exported installation and
+   * not in the export; of others none.
+   */
+  readonly apps: Readonly<Record<string, LeftBehind>>
   /** RFC 3339, UTC. */
   readonly created_at: string
   /** The version that made it. */
@@ -62,7 +70,7 @@ export interface ExportManifest {
    * installation may have gone on since.
    */
   readonly is_copy: boolean
-  /** The ID of the key that the secrets need. */
+  /** The ID of the key that the secrets need; '' in a portable export, which has none. */
   readonly secret_key_fingerprint: string
   /** Every ID that was issued is below the first one of this tick of the clock of IDs. */
   readonly ids_reserved_until: number
@@ -95,14 +103,15 @@ const areParts: Check = (value) =>
 
 const fields: Readonly<Record<keyof ExportManifest, Check>> = {
   format: isOneOf(format),
-  kind: isOneOf('move'),
+  kind: isOneOf('move', 'portable'),
+  apps: isMapOf(isMapOf(isCount)),
   created_at: isTime,
   version: isText,
   schema: isObjectOf({ number: isCount, name: isText }),
   engine: isOneOf('sqlite', 'postgres'),
   epoch: isText,
   is_copy: isOneOf(true, false),
-  secret_key_fingerprint: isText,
+  secret_key_fingerprint: (value) => value === '' || isText(value),
   ids_reserved_until: isCount,
   parts: areParts,
   digest: isMapOf(isObjectOf({ count: isCount, sum: isSha256 })),

@@ -9,21 +9,25 @@ export interface Undelivered {
 
 /** A long job counts by its own kind, not by that of the job behind it. */
 const unfinishedJobs = sql<{ kind: string }>`
-  select kind from jobs where outcome = '' and kind <> 'long_job'
+  select kind, app_id from jobs where outcome = '' and kind <> 'long_job'
   union all
-  select kind from long_jobs where state in ('waiting', 'running')`
+  select kind, null from long_jobs where state in ('waiting', 'running')`
 
 /**
  * Lists the kinds of unfinished jobs that no export may leave out: they change its rows, such as
  * those that remove the texts and reactions of deleted users.
+ * @param apps the exported applications, whose jobs count; null = all. Long jobs always count.
  */
 export async function findUnfinishedChanges(
   db: Queryable,
   droppableJobs: readonly string[],
+  apps: readonly string[] | null = null,
 ): Promise<readonly string[]> {
-  const { rows } = await sql<{ kind: string }>`
-    select distinct kind from (${unfinishedJobs}) j order by kind`.execute(db)
-  return rows.map(({ kind }) => kind).filter((kind) => !droppableJobs.includes(kind))
+  const { rows } = await sql<{ kind: string; app: string | null }>`
+    select distinct kind, app_id as app from (${unfinishedJobs}) j order by kind`.execute(db)
+  const isOfThem = (app: string | null) => app === null || (apps?.includes(app) ?? true)
+  const kinds = rows.filter(({ app }) => isOfThem(app)).map(({ kind }) => kind)
+  return [...new Set(kinds)].filter((kind) => !droppableJobs.includes(kind))
 }
 
 /**

@@ -6,6 +6,7 @@ import {
   testBackends,
 } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { lineTypes } from '../../dist/transfer/lines.js'
 import { type DataPlace, openSql, type Sql, type SqlRow } from '../support/database/sql.js'
 import { callHermod } from '../support/hermod-command.js'
 
@@ -165,6 +166,18 @@ for (const backend of backends) {
         pending.map(({ name }) => ({ name, state: 'applied' })),
       )
       expect(await migrate(place, '--status')).toContain('up to date')
+    })
+
+    it('make every key of portable rows one of an application', async () => {
+      const place = await emptyPlace(backend)
+      await migrate(place)
+      const { schema } = await introspect(backend.name, place)
+      const keys = lineTypes.portable.flatMap(({ name }) => {
+        const { primaryKey = '', indexes = [] } = schema[name] ?? {}
+        return [primaryKey, ...indexes.filter((index) => index.startsWith('unique'))]
+      })
+      expect(keys.length).toBeGreaterThan(lineTypes.portable.length)
+      expect(keys.filter((key) => !/\bapp_id\b/.test(key))).toEqual([])
     })
 
     it('change nothing when they run again', async () => {

@@ -23,7 +23,7 @@ import {
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../dist/config/config.js'
-import { checkImport, importData } from '../../dist/context/database/transfer.js'
+import { checkImport, importData } from '../../dist/context/database/import-data.js'
 import { Database } from '../../dist/db/database.js'
 import { listMigrations, migrate } from '../../dist/db/migrations/migrate.js'
 import { lockFolder } from '../../dist/lib/concurrency/folder-lock.js'
@@ -62,7 +62,7 @@ describe.each(testBackends())('a move to $name', (backend) => {
     await using there = await Installation.create(backend)
     await using back = await Installation.create(sqlite)
     const digest = await digestOf((...args) => source.hermod(...args))
-    expect(Object.keys(digest).sort()).toEqual(lineTypes.map(({ name }) => name).sort())
+    expect(Object.keys(digest).sort()).toEqual(lineTypes.move.map(({ name }) => name).sort())
     await exported(source, '--drop-undelivered')
     await succeed(there.hermod('import', source.exportFolder, '--json'))
     expect(await digestOf((...args) => there.hermod(...args))).toEqual(digest)
@@ -71,7 +71,7 @@ describe.each(testBackends())('a move to $name', (backend) => {
     await succeed(back.hermod('import', there.exportFolder, '--json'))
     expect(await digestOf((...args) => back.hermod(...args))).toEqual(digest)
     const [lines, again] = [source, there].map(({ exportFolder }) =>
-      lineTypes
+      lineTypes.move
         .map(({ name }) => readFileSync(join(exportFolder, 'lines', `${name}.ndjson`), 'utf8'))
         .map((text) => text.split('\n').sort()),
     )
@@ -242,7 +242,12 @@ describe('exports and imports', () => {
     expect((await attempt({ HERMOD_SECRET_KEY: undefined })).err).toContain(
       'needs the secret key of the installation',
     )
-    expect((await attempt({}, ['export', '--to', to])).err).toContain('give --move')
+    expect((await attempt({}, ['export', '--to', to, '--drop-undelivered'])).err).toContain(
+      '--drop-undelivered belongs to --move',
+    )
+    expect((await attempt({}, ['export', '--move', '--app', 'app1'])).err).toContain(
+      'leave out --portable and --app',
+    )
     expect((await attempt({ HERMOD_DATA_DIR: to })).err).toContain('there is no')
     const { err } = await attempt({}, ['export', '--move', '--to', to])
     expect(err).toContain('not everything is delivered')

@@ -7,13 +7,9 @@ import type { Operation } from '@hermod/protocol'
 import { type Command, type CommandOptions, InvalidArgumentError, Option } from 'commander'
 import { type LoadedConfig, loadConfig } from '../../config/config.js'
 import type { ReadFile } from '../../config/env.js'
+import type { checkImport, importData, undoImportData } from '../../context/database/import-data.js'
 import type { restoreChosenBackup } from '../../context/database/restore-backup.js'
-import type {
-  checkImport,
-  digestData,
-  exportData,
-  importData,
-} from '../../context/database/transfer.js'
+import type { digestData, exportData } from '../../context/database/transfer.js'
 import type { verifyChosenBackup, verifyCopy } from '../../context/database/verify-backup.js'
 import { CommandFailure, type LocalCalls, type OperatorParams, openOperatorCalls } from './call.js'
 import { type OptionNames, withOptionNames } from './option-names.js'
@@ -95,15 +91,27 @@ export interface CommandProgress {
   readonly text?: string
 }
 
-/** Digests, exports and imports of all data, which need no service. */
+/** The rows that a digest or an export has. */
+export interface ChosenRows {
+  /** `move`: all of an installation; `portable`: applications, without credentials. */
+  readonly kind: 'move' | 'portable'
+  /** Applications of a portable export; [] = all. */
+  readonly apps: readonly string[]
+}
+
+/** The applications of a portable export, with what they had and need anew. */
+export type ExportedApps = Readonly<Record<string, Readonly<Record<string, number>>>>
+
+/** Digests, exports and imports, which need no service. */
 export interface DataCommands {
   digest(
     loaded: LoadedConfig,
+    chosen: ChosenRows,
     progress: (progress: CommandProgress) => void,
   ): ReturnType<typeof digestData>
   export(
     loaded: LoadedConfig,
-    options: { readonly to: string; readonly dropsUndelivered: boolean },
+    options: ChosenRows & { readonly to: string; readonly dropsUndelivered: boolean },
     progress: (progress: CommandProgress) => void,
   ): ReturnType<typeof exportData>
   import(
@@ -111,6 +119,11 @@ export interface DataCommands {
     options: { readonly from: string },
     progress: (progress: CommandProgress) => void,
   ): ReturnType<typeof importData>
+  /** Removes the rows of an unfinished import of applications. @returns the applications */
+  undoImport(
+    loaded: LoadedConfig,
+    progress: (progress: CommandProgress) => void,
+  ): ReturnType<typeof undoImportData>
   /** Reads an export without writing anything. */
   checkImport(
     loaded: LoadedConfig,

@@ -146,9 +146,14 @@ export async function openFilesAtRest({
   return folderReader(store.folder)
 }
 
-/** The IDs of the secret keys of the settings or the data folder; none is made. */
-export function secretKeyIds({ config, secrets }: DatabaseOptions): readonly string[] {
-  if (!hasSecretKey(config.dataDir, secrets)) return []
+/** Returns the secret keys of the settings or the data folder; none is made. */
+export function findSecretKeys({ config, secrets }: DatabaseOptions): SecretKeys | null {
+  if (!hasSecretKey(config.dataDir, secrets)) return null
   const { current, previous } = loadSecretKeys(config.dataDir, secrets)
-  return new SecretKeys(current, previous).ids
+  return new SecretKeys(current, previous)
+}
+
+/** The IDs of {@link findSecretKeys}. */
+export function secretKeyIds(options: DatabaseOptions): readonly string[] {
+  return findSecretKeys(options)?.ids ?? []
 }

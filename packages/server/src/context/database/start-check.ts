@@ -38,7 +38,7 @@ export async function requireFinishedImport(database: Database): Promise<void> {
   const state = await database.read((db) => findImport(db))
   if (state !== null)
     throw new Error(
-      'the database has an unfinished import; run hermod import with the same folder again, which continues it, or use another database',
+      'the database has an unfinished import; run hermod import with the same folder again, which continues it, hermod import --undo, which removes imported applications, or use another database',
     )
 }
 

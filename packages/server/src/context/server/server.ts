@@ -8,6 +8,7 @@ import type { Logger } from '../../observability/log.js'
 import type { Executor } from '../../pipeline/executor.js'
 import { nodeNotices, requireFewNodes } from '../../nodes/node-notices.js'
 import { type Context, type ContextOptions, openContext } from '../context.js'
+import { requireFinishedImport } from '../database/start-check.js'
 import { Readiness } from './readiness.js'
 import { waitForSchema } from './schema-wait.js'
 import { type MakeRoutes, startTransports } from './transports.js'
@@ -59,6 +60,8 @@ export function startService(
     // Added before it starts, so that a start that fails gives its lease back; stops after the work.
     parts.add(node, (each) => each.stop())
     await node.start()
+    // An import that has begun in the meantime sees this node, or is seen here.
+    await requireFinishedImport(database)
     await requireFewNodes(database)
     for (const { detail } of await nodeNotices(database)) log.warn(detail)
     parts.add(nodeSessions, (each) => each.stop())

@@ -64,6 +64,26 @@ export class IdentityStore {
       .execute()
   }
 
+  /**
+   * Begins the histories of imported applications: positions up to the end of the outbox are of the
+   * epoch of the export, and later ones of an epoch that no other installation has. So cursors of the
+   * export continue, and no event has an ID that the exported installation gives to another one.
+   */
+  async addImportedHistories(tx: Tx, apps: readonly string[], epoch: string): Promise<void> {
+    for (const appId of apps) {
+      const head = await tx
+        .selectFrom('outbox_heads')
+        .select('position')
+        .where('app_id', '=', appId)
+        .executeTakeFirst()
+      const histories = [
+        { app_id: appId, number: 1, from_position: 1, epoch },
+        { app_id: appId, number: 2, from_position: (head?.position ?? 0) + 1, epoch: randomUUID() },
+      ]
+      await tx.insertInto('histories').values(histories).execute()
+    }
+  }
+
   /** Returns the epoch and the state of the service. */
   async current(
     db: Queryable,

@@ -146,7 +146,8 @@ const rowTables = {
     source text primary key not null,
     part text not null,
     bytes bigint not null,
-    lines bigint not null`,
+    lines bigint not null,
+    apps text not null`,
   lost_histories: `
     epoch text not null,
     app_id text not null,

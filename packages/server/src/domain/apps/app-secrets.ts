@@ -36,7 +36,7 @@ const linkKeyBytes = 32
 /** Seals and opens the secrets of apps. */
 export class AppSecrets {
   /** Pages have hundreds of links. An app, and with it its key, is read anew every second. */
-  readonly #linkKeys = new WeakMap<App, Buffer>()
+  readonly #linkKeys = new WeakMap<object, Buffer>()
 
   constructor(private readonly options: AppSecretsOptions) {}
 
@@ -56,7 +56,7 @@ export class AppSecrets {
   }
 
   /** @throws SealedTextError */
-  openFileLinkKey(app: App): Buffer {
+  openFileLinkKey(app: Pick<App, 'appId' | 'sealedFileLinkKey'>): Buffer {
     const known = this.#linkKeys.get(app)
     if (known) return known
     const text = this.#open(fileLinkKey, app.appId, app.sealedFileLinkKey)

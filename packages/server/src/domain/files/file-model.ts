@@ -62,6 +62,7 @@ const fileIdLength = 26
 const uploadIdLength = 8
 const removalIdLength = 8
 const fileIdForm = new RegExp(`^[${base32}]{${fileIdLength}}$`)
+const uploadIdForm = new RegExp(`^[${base32}]{${uploadIdLength}}$`)
 
 /** 26 random letters and digits (130 bits): too many to guess. */
 export function newFileId(): string {
@@ -76,6 +77,11 @@ export function isFileId(text: string): boolean {
 /** 8 random letters and digits. */
 export function newUploadId(): string {
   return randomText(uploadIdLength)
+}
+
+/** Reports whether a text has the form of an upload ID. */
+export function isUploadId(text: string): boolean {
+  return uploadIdForm.test(text)
 }
 
 /** The ID of one removal of files: 8 random letters and digits. */

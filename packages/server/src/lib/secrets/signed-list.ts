@@ -10,8 +10,17 @@ const macLength = 43
  * so that it fits into a URL: the base64url form of a JSON list, followed by its HMAC-SHA-256.
  */
 export function signedList(key: Buffer, values: readonly SignedValue[]): string {
-  const payload = Buffer.from(JSON.stringify(values)).toString('base64url')
+  return signedPayload(key, Buffer.from(JSON.stringify(values)).toString('base64url'))
+}
+
+/** Signs the values of a text of {@link signedList} again. @param payload as {@link payloadOf} returns it */
+export function signedPayload(key: Buffer, payload: string): string {
   return payload + macOf(key, payload)
+}
+
+/** Returns the values in a text of {@link signedList} without their signature, in the form of the text. */
+export function payloadOf(text: string): string {
+  return text.slice(0, -macLength)
 }
 
 /**
@@ -20,7 +29,7 @@ export function signedList(key: Buffer, values: readonly SignedValue[]): string 
  */
 export function readSignedList(keys: readonly Buffer[], text: string): SignedValue[] | null {
   if (!/^[\w-]+$/.test(text) || text.length <= macLength) return null
-  const payload = text.slice(0, -macLength)
+  const payload = payloadOf(text)
   const mac = text.slice(-macLength)
   if (!keys.some((key) => equalSecrets(mac, macOf(key, payload)))) return null
   return JSON.parse(Buffer.from(payload, 'base64url').toString())
@@ -32,9 +41,7 @@ export function readSignedList(keys: readonly Buffer[], text: string): SignedVal
  */
 export function claimedList(text: string): unknown[] | null {
   try {
-    const values: unknown = JSON.parse(
-      Buffer.from(text.slice(0, -macLength), 'base64url').toString(),
-    )
+    const values: unknown = JSON.parse(Buffer.from(payloadOf(text), 'base64url').toString())
     return Array.isArray(values) ? values : null
   } catch {
     return null

@@ -19,17 +19,28 @@ const rows = [0, 1, 2]
 /** Values that rules of a table or sums demand. */
 const own: Readonly<Record<string, (row: number) => string | number>> = {
   app_id: (row) => `app${row}`,
-  'files.file_id': (row) => `file${row}`,
-  'files.upload_id': (row) => `upload${row}`,
+  'apps.name': (row) => `app ${row}`,
+  'apps.status': () => 0,
+  'apps.open_registration': (row) => row % 2,
+  'apps.registration_secret': () => '',
+  'apps.settings': () => '{"recall_seconds":7}',
+  'apps.created_at': (row) => row,
+  'files.file_id': (row) => `7d0c5tzmv4fhq2n8r1xk3apw${row}0`,
+  'files.upload_id': (row) => `ab0cd0${row}0`,
   'files.size': (row) => row,
+  'files.crc32': (row) => row,
+  'files.created_at': (row) => row,
+  'files.content_type': () => 'image/png',
   'outbox_heads.position': (row) => row + 5,
   'outbox_heads.first_msg_id': () => 0,
+  'outbox_heads.last_msg_id': (row) => row,
+  'outbox_heads.last_broadcast_id': (row) => row,
   'outbox_positions.position': (row) => row + 5,
 }
 
 /** Inserts three rows into every table with lines; the third has null where a column allows it. */
 export async function fillTables(database: Database): Promise<void> {
-  for (const { name, remade } of lineTypes) {
+  for (const { name, remade } of lineTypes.move) {
     if (name === 'database_identity') continue
     const { columns } = (tables as Readonly<Record<string, Table>>)[name] as Table
     const nullable = await nullableColumns(database, name)
@@ -70,7 +81,7 @@ export async function fillMessages(database: Database, count: number): Promise<v
     return database.transaction((tx) => database.bulk(tx, { table: name, columns: kinds }, all))
   }
   const app = { app_id: 'app' }
-  await insert('apps', [{ ...app, settings: '{}' }])
+  await insert('apps', [{ ...app, name: 'App', settings: '{}' }])
   await insert('conversations', [{ ...app, low_id: 1, high_id: 2, seq: count, last_msg_id: count }])
   for (let from = 1; from <= count; from += rowsPerStatement)
     await insert(

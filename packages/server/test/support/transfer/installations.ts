@@ -9,6 +9,10 @@ export const secretKey = 'k'.repeat(40)
 
 /** A place for an installation, with nothing in it. */
 export class Installation implements AsyncDisposable {
+  secretKey = secretKey
+  /** The address of the installation; undefined: none is set. */
+  publicUrl: string | undefined
+
   private constructor(
     private readonly folder: TempFolder,
     private readonly database: AsyncDisposable & { readonly url: string | undefined },
@@ -38,7 +42,8 @@ export class Installation implements AsyncDisposable {
     return {
       HERMOD_DATA_DIR: this.dataDir,
       HERMOD_DATABASE_URL: this.databaseUrl,
-      HERMOD_SECRET_KEY: secretKey,
+      HERMOD_SECRET_KEY: this.secretKey,
+      HERMOD_PUBLIC_URL: this.publicUrl,
     }
   }
 

@@ -1,0 +1,353 @@
+/** Portable exports: `hermod export`, their import beside other applications, and its undo. */
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Backend, type ServerProcess, startServer, testBackends } from '@hermod/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { pino } from 'pino'
+import { loadConfig } from '../../dist/config/config.js'
+import { checkImport, importData } from '../../dist/context/database/import-data.js'
+import { Database } from '../../dist/db/database.js'
+import { migrate } from '../../dist/db/migrations/migrate.js'
+import { lineTypes } from '../../dist/transfer/lines.js'
+import { openDialect } from '../support/database/database-place.js'
+import { blobsIn, fetchAs, fileTypes, png, sendFile, upload } from '../support/files/files.js'
+import { callHermod } from '../support/hermod-command.js'
+import { integrityFaults, sendText } from '../support/messaging/messaging.js'
+import { direct, SyncClient } from '../support/messaging/sync-client.js'
+import { changePart, rewriteManifest } from '../support/transfer/changed-exports.js'
+import { fillTables } from '../support/transfer/filled-tables.js'
+import { digestOf, Installation, secretKey, succeed } from '../support/transfer/installations.js'
+
+const [sqlite] = testBackends() as [Backend]
+const publicUrl = 'https://chat.example.org'
+const env = { HERMOD_SECRET_KEY: secretKey }
+
+/** An embedded database with rows in every table. */
+async function filled(): Promise<Installation> {
+  const source = await Installation.create(sqlite)
+  source.makeFolder()
+  await using database = new Database(openDialect(source))
+  await migrate(database)
+  await fillTables(database)
+  return source
+}
+
+function exported(source: Installation, ...more: readonly string[]): Promise<unknown> {
+  return succeed(source.hermod('export', '--to', source.exportFolder, '--json', ...more))
+}
+
+function portableDigest(place: Installation, ...more: readonly string[]) {
+  return digestOf((...args) => place.hermod(...args, '--portable', ...more))
+}
+
+describe.each(testBackends())('a portable export, imported into $name', (backend) => {
+  it('and back has equal digests, and nothing of tables with credentials', async () => {
+    await using source = await filled()
+    await using there = await Installation.create(backend)
+    await using back = await Installation.create(sqlite)
+    const digest = await portableDigest(source)
+    expect(Object.keys(digest)).toEqual(lineTypes.portable.map(({ name }) => name))
+    await exported(source)
+    await succeed(there.hermod('import', source.exportFolder, '--json'))
+    expect(await portableDigest(there)).toEqual(digest)
+    there.makeFolder()
+    await exported(there, '--app', 'app1')
+    await succeed(back.hermod('import', there.exportFolder, '--json'))
+    expect(await portableDigest(back)).toEqual(await portableDigest(source, '--app', 'app1'))
+    const all = await digestOf((...args) => back.hermod(...args))
+    const moved = ['apps', 'histories', 'database_identity']
+    const portable = lineTypes.portable.map(({ name }) => name as string)
+    expect(
+      Object.keys(all).filter((name) => !portable.includes(name) && !moved.includes(name)),
+    ).toEqual([])
+  })
+
+  it('beside another application keeps IDs, opens its files, and leaves the other alone', {
+    timeout: 60_000,
+  }, async () => {
+    const from = testBackends().find(({ name }) => name !== backend.name) ?? sqlite
+    await using source = await Installation.create(from)
+    await using there = await Installation.create(backend)
+    const sourceDatabase =
+      source.databaseUrl === undefined ? {} : { databaseUrl: source.databaseUrl }
+    const database = there.databaseUrl === undefined ? {} : { databaseUrl: there.databaseUrl }
+    const server = await startServer({
+      ...{ ...sourceDatabase, dataDir: source.dataDir, appId: 'shop' },
+      env: { ...env, HERMOD_SECRET_KEY: 'o'.repeat(40) },
+    })
+    const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
+    const ticket = { to_id: bob.id, to_type: 1, file_type: fileTypes.picture }
+    const address = await sendFile(alice.api, ticket, png)
+    const forged = address.replace(/.{8}$/, 'AAAAAAAA')
+    await sendText(alice.api, bob.id, 'a picture', { attachment: JSON.stringify({ url: address }) })
+    await sendText(alice.api, bob.id, 'hermod:base and hermod:link:x', { ext: forged })
+    const { data: avatar } = await alice.api.succeed('GET', '/file/upload/avatar/user')
+    await upload(alice.api, avatar, png)
+    await alice.api.succeed('POST', '/user/avatar', { body: { avatar: avatar.download_url } })
+    const events = { query: { consumer: 'backend' } }
+    const { data: log } = await server.api.admin().succeed('GET', '/events', events)
+    await server.stop()
+    source.secretKey = 'o'.repeat(40)
+    const digest = await digestOf((...args) => source.hermod(...args, '--app', 'shop'))
+    await exported(source, '--app', 'shop')
+
+    const old = await startServer({ ...database, dataDir: there.dataDir, env })
+    const [carol, dave] = [await old.api.newSession(), await old.api.newSession()]
+    await sendText(carol.api, dave.id, 'in the other application')
+    const busy = await there.hermod('import', source.exportFolder)
+    expect(busy.err).toMatch(/is in use by process|use the database; stop them|HERMOD_PUBLIC_URL/)
+    await old.stop()
+    expect((await there.hermod('import', source.exportFolder)).err).toContain('HERMOD_PUBLIC_URL')
+    there.publicUrl = publicUrl
+    const before = await digestOf((...args) => there.hermod(...args, '--app', old.appId))
+    const imported = await there.hermod('import', source.exportFolder)
+    expect([imported.code, imported.err]).toEqual([0, ''])
+    expect(imported.out).toContain('hermod token create --app shop')
+    expect(await digestOf((...args) => there.hermod(...args, '--app', 'shop'))).toEqual(digest)
+    expect(await digestOf((...args) => there.hermod(...args, '--app', old.appId))).toEqual(before)
+    const again = await there.hermod('import', source.exportFolder)
+    expect(again.err).toContain('rows of applications of the export already: shop (in apps)')
+
+    const { operatorToken } = old
+    await using moved = await startServer({
+      ...{ ...database, dataDir: there.dataDir, appId: 'shop', adminToken: server.adminToken },
+      ...{ operatorToken, env: { ...env, HERMOD_PUBLIC_URL: publicUrl } },
+    })
+    const tokenOf = async (id: number) =>
+      (await moved.api.admin().succeed('POST', '/token/issue', { body: { user_id: id } })).data
+        .token
+    const [aliceThere, bobThere] = [await tokenOf(alice.id), await tokenOf(bob.id)]
+    await expectRefused(moved, alice.token)
+    const client = new SyncClient(moved.api.as(bobThere))
+    await client.syncToEnd({ list: true })
+    await sendText(moved.api.as(aliceThere), bob.id, 'after the move')
+    await client.sync()
+    const held = [...(client.held(direct(alice.id, bob.id))?.messages.values() ?? [])].sort(
+      (a, b) => Number(a.seq) - Number(b.seq),
+    )
+    expect(held.map(({ seq, content }) => [seq, content])).toEqual([
+      [1, 'a picture'],
+      [2, 'hermod:base and hermod:link:x'],
+      [3, 'after the move'],
+    ])
+    const [first, second] = held.map((each) => each as unknown as Record<string, string>)
+    const url: string = JSON.parse(String(first?.attachment)).url
+    expect(url.startsWith(`${publicUrl}/`)).toBe(true)
+    expect(second?.ext).toBe(forged)
+    const open = (token: string | null, each: string) =>
+      fetchAs(moved.api, token, each.replace(publicUrl, moved.url).replace(server.url, moved.url))
+    expect(await open(bobThere, url)).toEqual(png)
+    expect(await open(bobThere, address)).not.toEqual(png)
+    expect(await open(null, url)).not.toEqual(png)
+    const { data: profile } = await moved.api.as(aliceThere).succeed('GET', '/user/profile')
+    expect(profile.avatar.startsWith(`${publicUrl}/`)).toBe(true)
+    expect(await open(bobThere, profile.avatar)).toEqual(png)
+    // The event has an ID that the old installation never gives.
+    const { data } = await moved.api
+      .admin()
+      .succeed('GET', '/events', { query: { after: log.cursor } })
+    expect(JSON.stringify(data)).toContain('after the move')
+    expect(JSON.stringify(data)).toMatch(/evt_shop_[A-Z]{6}_\d/)
+    const other = { appId: old.appId, token: carol.token }
+    expect(await moved.api.call('GET', '/user/profile', other)).toMatchObject({ code: 200 })
+    expect(await integrityFaults(moved)).toEqual([])
+  })
+})
+
+async function expectRefused(server: ServerProcess, token: string): Promise<void> {
+  const { code } = await server.api.as(token).call('GET', '/user/profile')
+  expect(code).not.toBe(200)
+}
+
+describe('portable exports', () => {
+  let sound: Installation
+
+  beforeAll(async () => {
+    sound = await filled()
+    await exported(sound, '--app', 'app0', '--app', 'app1')
+  })
+  afterAll(() => sound[Symbol.asyncDispose]())
+
+  /** A copy of the export, changed by an attacker, in a place for an installation. */
+  async function changed(change: (folder: string) => void): Promise<Installation> {
+    const there = await Installation.create(sqlite)
+    cpSync(sound.exportFolder, there.exportFolder, { recursive: true })
+    change(there.exportFolder)
+    rewriteManifest(there.exportFolder)
+    return there
+  }
+
+  const optionsOf = ({ dataDir }: Installation) => ({
+    ...loadConfig({ HERMOD_DATA_DIR: dataDir, HERMOD_SECRET_KEY: secretKey }),
+    log: pino({ level: 'silent' }),
+  })
+  const check = (there: Installation) =>
+    checkImport(optionsOf(there), { from: there.exportFolder }, {})
+  const failure = (there: Installation) =>
+    importData(optionsOf(there), { from: there.exportFolder }, {}).then(
+      () => 'no failure',
+      (error: Error) => error.message,
+    )
+
+  it('name the applications, and need the secret key only for addresses of files', async () => {
+    const unknown = await sound.hermod('export', '--to', `${sound.exportFolder}-2`, '--app', 'nope')
+    expect(unknown.err).toContain('there is no application nope')
+    expect(existsSync(`${sound.exportFolder}-2`)).toBe(false)
+    await using source = await filled()
+    const withoutKey = { ...source.settings, HERMOD_SECRET_KEY: undefined }
+    const args = ['export', '--to', source.exportFolder, '--json']
+    await succeed(callHermod(args, withoutKey))
+    expect(existsSync(join(source.dataDir, 'secret.key'))).toBe(false)
+    {
+      await using database = new Database(openDialect(source))
+      const values = ['app0', '7d0c5tzmv4fhq2n8r1xk3apwbe', 1, 2, 3, 4, 5]
+      const link = `${Buffer.from(JSON.stringify(values)).toString('base64url')}${'A'.repeat(43)}`
+      await database.transaction((tx) =>
+        tx
+          .updateTable('users')
+          .set({ avatar: `https://x/?sign=${link}` })
+          .where('app_id', '=', 'app0')
+          .execute(),
+      )
+    }
+    const to = `${source.exportFolder}-2`
+    const { err } = await callHermod(['export', '--to', to], withoutKey)
+    expect(err).toContain('the texts of app0 may have addresses of files')
+  })
+
+  it.each<[string, string, string | RegExp, string, string]>([
+    [
+      'an application of another export',
+      'users',
+      '"app1"',
+      '"app2"',
+      'has the app_id app2, which the export does not name',
+    ],
+    [
+      'settings that no operation accepts',
+      'apps',
+      '\\"recall_seconds\\":7',
+      '\\"recall_seconds\\":-7',
+      'has a field that no operation accepts: settings.recall_seconds',
+    ],
+    ['an unknown setting', 'apps', 'recall_seconds', 'recall_hours', 'recall_hours'],
+    [
+      'settings that are not JSON',
+      'apps',
+      '{\\"recall',
+      '\\"recall',
+      'has settings that are not JSON',
+    ],
+    ['another status', 'apps', '"status":0', '"status":7', 'status'],
+    [
+      'a time zone that does not exist',
+      'apps',
+      '\\"recall_seconds\\":7',
+      '\\"time_zone\\":\\"Mars/Base\\"',
+      'time_zone',
+    ],
+    [
+      'a position that no service reaches',
+      'outbox_heads',
+      '"position":"5"',
+      '"position":"9007199254740993"',
+      'has 9007199254740993 in position',
+    ],
+    [
+      'a link of another application',
+      'users',
+      '"avatar":"',
+      '"avatar":"hermod:link:WyJ4Il0',
+      'has a text with hermod: that is no address of a file of app0',
+    ],
+    [
+      'a file ID with a separator',
+      'files',
+      '"file_id":"7d',
+      '"file_id":"7/',
+      'has a file_id of another form',
+    ],
+    [
+      'a header in a content type',
+      'files',
+      '"image/png"',
+      '"image/png\\r\\nx: y"',
+      'has the content_type',
+    ],
+    ['U+0000', 'users', '"nick_name":"', '"nick_name":"\\u0000', 'has U+0000 in nick_name'],
+    ['a text as a number', 'users', '"is_bot":', '"is_bot":"1","x":', 'has no smallint in is_bot'],
+    ['a row without its key', 'users', /"user_id":"[-\d]+",/, '', 'has no user_id'],
+    [
+      'a token of operators',
+      'operator_tokens',
+      '',
+      '{}',
+      'the export has lines/operator_tokens.ndjson, which no portable export has',
+    ],
+  ])('with %s are refused, by a check too', async (_, type, from, to, text) => {
+    await using there = await changed((folder) => {
+      const name = `lines/${type}.ndjson`
+      if (from !== '') return changePart(folder, name, from, to)
+      writeFileSync(join(folder, name), `${to}\n`)
+      rewriteManifest(folder, (manifest) => ({
+        ...manifest,
+        parts: [...manifest.parts, { name, size: 0, sha256: 'a'.repeat(64) }],
+      }))
+    })
+    const found = await check(there).catch((error: Error) => error.message)
+    expect(JSON.stringify(found)).toContain(text)
+    expect(existsSync(there.dataDir)).toBe(false)
+    expect(await failure(there)).toContain(text)
+  })
+
+  it('with a file of another application, IDs of the future or two equal rows are refused', async () => {
+    const file = {
+      key: 'app-app2/7d/7d0c5tzmv4fhq2n8r1xk3apw20.ab0cd020',
+      size: 1,
+      content_type: '',
+    }
+    await using foreign = await changed((folder) => {
+      writeFileSync(
+        join(folder, 'files.ndjson'),
+        `${JSON.stringify({ ...file, sha256: 'a'.repeat(64) })}\n`,
+      )
+    })
+    expect(await failure(foreign)).toContain('which is of no application of it')
+    await using future = await changed((folder) =>
+      rewriteManifest(folder, (each) => ({ ...each, ids_reserved_until: 2 ** 50 })),
+    )
+    expect(await failure(future)).toContain('which is after the time of this machine')
+    await using doubled = await changed((folder) => {
+      const path = join(folder, 'lines/contacts.ndjson')
+      writeFileSync(path, readFileSync(path, 'utf8').replace(/^.*\n/, '$&$&'))
+    })
+    expect(await failure(doubled)).toMatch(
+      /one of the lines 1 to 3 of lines\/contacts.ndjson cannot be written/,
+    )
+    await using nameless = await changed((folder) =>
+      rewriteManifest(folder, (each) => ({ ...each, apps: { ...each.apps, ghost: {} } })),
+    )
+    expect(await failure(nameless)).toContain('names the application ghost and has no row of it')
+  })
+})
+
+describe.each(testBackends())('an unfinished import on $name', (backend) => {
+  it('blocks the start, and an undo leaves the other applications as they were', async () => {
+    await using source = await filled()
+    await exported(source, '--app', 'app1')
+    await using there = await Installation.create(backend)
+    await exported(source, '--app', 'app0', '--to', there.exportFolder)
+    await succeed(there.hermod('import', there.exportFolder, '--json'))
+    const before = await digestOf((...args) => there.hermod(...args))
+    const folder = source.exportFolder
+    changePart(folder, 'lines/file_withdrawals.ndjson', '"app_id"', '"app"')
+    rewriteManifest(folder)
+    expect((await there.hermod('import', folder)).err).toContain('line 1 of lines/file_withdrawals')
+    expect((await there.hermod('nodes')).err).toContain('hermod import --undo')
+    expect((await there.hermod('import', folder, '--undo')).err).toContain('--undo has no folder')
+    expect(await succeed(there.hermod('import', '--undo', '--json'))).toEqual({ apps: ['app1'] })
+    expect(await digestOf((...args) => there.hermod(...args))).toEqual(before)
+    expect((await there.hermod('import', '--undo')).err).toContain('no unfinished import')
+    expect(blobsIn(there.dataDir)).toEqual([])
+  })
+})
