@@ -22,13 +22,19 @@ it('import: a connected client and one that was away have the imported conversat
   using device = await LogDevice.start(options)
   await sendText(bob.api, alice.id, 'live')
   const peers = async () => (await device.logs()).size
-  await waitFor(async () => (await peers()) === 1, { what: 'the live conversation' })
+  await waitFor(async () => (await peers()) === 1, {
+    what: 'the live conversation',
+    timeoutMs: 20_000,
+  })
   const message = (external_id: string, created_at: number) => ({
     ...{ external_id, created_at, sender_id: carol.id, peer_id: alice.id, content: external_id },
   })
   await importItems(server, 'message', [message('a', 1.4e12), message('b', 1.5e12)])
   await finish(server)
-  await waitFor(async () => (await peers()) === 2, { what: 'the imported conversation' })
+  await waitFor(async () => (await peers()) === 2, {
+    what: 'the imported conversation',
+    timeoutMs: 20_000,
+  })
 
   device.cut()
   await importItems(server, 'message', [message('c', 1.6e12)], 'second')
