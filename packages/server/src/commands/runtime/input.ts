@@ -18,7 +18,7 @@ export async function openInput(
   } catch (error) {
     throw unreadable(file, error as Error)
   }
-  throw new CommandFailure(`${file} is a folder; name a file`)
+  throw new CommandFailure(`${file} cannot be read: it is a folder; name a file`)
 }
 
 /** @throws CommandFailure when the file cannot be read to its end */
