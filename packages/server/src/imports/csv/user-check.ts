@@ -1,9 +1,9 @@
 /** The check of a file of users: the rules of the service, and what the file has twice. */
-import { join } from 'node:path'
-import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
+import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import { AppError, importUsers, type TSchema } from '@hermod/protocol'
 import { requireGoodEntry, type UserToImport } from '../../domain/users/import/user-import-model.js'
 import { emailKey, mobileKey, usernameKey } from '../../domain/users/user-model.js'
+import { openTemporaryDatabase } from '../temporary-database.js'
 import { compileDecoder } from '../../pipeline/decode.js'
 
 /** An entry that cannot be imported. */
@@ -61,9 +61,7 @@ export class UserCheck implements Disposable {
     folder: string,
     private readonly options: CheckOptions,
   ) {
-    this.#db = new DatabaseSync(join(folder, 'users.sqlite'))
-    for (const pragma of ['journal_mode = off', 'synchronous = off', 'temp_store = file'])
-      this.#db.exec(`pragma ${pragma}`)
+    this.#db = openTemporaryDatabase(folder)
     this.#db.exec('create table names (kind text, name text, line integer)')
     this.#insert = this.#db.prepare('insert into names values (?, ?, ?)')
     this.#db.exec('begin')

@@ -2,10 +2,10 @@
  * The rows of a file in a temporary database, which brings them into the order of the import and
  * relates them. Memory is flat for a file of any size.
  */
-import { join } from 'node:path'
-import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
+import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { MappedItem, RowOf } from './stream-mapper.js'
 import type { StreamType } from './stream-items.js'
+import { openTemporaryDatabase } from '../temporary-database.js'
 import { stagingRules, stagingTables } from './staging-rules.js'
 
 type Statement = ReturnType<DatabaseSyncInstance['prepare']>
@@ -24,7 +24,6 @@ const columns: { readonly [T in StreamType]: readonly (keyof RowOf[T] & string)[
 }
 
 const rowsPerTransaction = 10_000
-const cacheKilobytes = 32_768
 /** Reasons of the service may be many. */
 const mostReasons = 100
 
@@ -56,10 +55,7 @@ export class StreamStaging implements Disposable {
 
   /** @param folder a temporary folder, which belongs to the caller */
   constructor(folder: string) {
-    this.#db = new DatabaseSync(join(folder, 'staging.sqlite'))
-    for (const pragma of ['journal_mode = off', 'synchronous = off', 'temp_store = file'])
-      this.#db.exec(`pragma ${pragma}`)
-    this.#db.exec(`pragma cache_size = -${cacheKilobytes}`)
+    this.#db = openTemporaryDatabase(folder)
     this.#db.exec(stagingTables)
     this.#db.exec('begin')
   }

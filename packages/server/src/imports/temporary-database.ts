@@ -1,0 +1,18 @@
+import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
+
+const cacheKilobytes = 32_768
+
+/**
+ * Opens a database for one run. Its file has no name on systems that allow that, so a killed run
+ * leaves no data on disk.
+ * @param folder a temporary folder, which belongs to the caller
+ */
+export function openTemporaryDatabase(folder: string): DatabaseSyncInstance {
+  // SQLite reads it once in a process, and writes the pieces of large sorts there too.
+  process.env.SQLITE_TMPDIR = folder
+  const database = new DatabaseSync('')
+  for (const pragma of ['journal_mode = off', 'synchronous = off', 'temp_store = file'])
+    database.exec(`pragma ${pragma}`)
+  database.exec(`pragma cache_size = -${cacheKilobytes}`)
+  return database
+}
