@@ -116,7 +116,10 @@ export function openContext(options: ContextOptions): Promise<Context> {
     const lockData = options.createsFolder ? lockNewFolder : lockFolder
     const { isDiskFull } = parts.add(lockData(config.dataDir), (lock) => lock.release())
     if (isDiskFull) log.error({ path: config.dataDir }, 'the disk of the data folder is full')
-    const { database } = await openCurrentDatabase(options)
+    const { database } = await openCurrentDatabase(
+      options,
+      options.isCommand ? 'command' : 'service',
+    )
     parts.add(database, (each) => each[Symbol.asyncDispose]())
     await requireFinishedImport(database)
     await requireDurableCommits(database, options)

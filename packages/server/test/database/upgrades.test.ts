@@ -20,10 +20,12 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { pino } from 'pino'
 import { afterAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../dist/config/config.js'
+import { openContext } from '../../dist/context/context.js'
 import { migrateDatabase } from '../../dist/context/database/migration.js'
 import { newEpoch } from '../../dist/context/database/new-epoch.js'
 import { copyDatabase } from '../../dist/db/migrations/database-copies.js'
 import type { Release } from '../../dist/db/migrations/migrate.js'
+import { lockFolder } from '../../dist/lib/concurrency/folder-lock.js'
 import { version } from '../../dist/lib/version.js'
 import { laterRelease } from '../support/database/later-migration.js'
 import { type DataPlace, openSql } from '../support/database/sql.js'
@@ -199,6 +201,20 @@ describe.concurrent('an upgrade of PostgreSQL', () => {
     )
   })
 
+  it('is no work of other commands, which nodes of the earlier build would not expect', async () => {
+    const place = await placeWithData(postgres)
+    const log = pino({ level: 'silent' })
+    const later = { ...loadConfig(settingsOf(place)), log, release: laterRelease() }
+    const refusal =
+      'the database has the schema 1 and this build needs the schema 2; run hermod migrate, since only that and a start change the schema of PostgreSQL'
+    await expect(newEpoch(later)).rejects.toThrow(refusal)
+    await expect(openContext({ ...later, isCommand: true })).rejects.toThrow(refusal)
+    expect(await migrationsOf(place)).toBe(1)
+    const context = await openContext(later)
+    await context.stop()
+    expect(await migrationsOf(place)).toBe(2)
+  })
+
   it('waits for hermod migrate where the settings say so, alive and not ready', async () => {
     using folder = new TempFolder('manual')
     await using database = await postgres.createDatabase()
@@ -220,7 +236,15 @@ describe.concurrent('an upgrade of PostgreSQL', () => {
       reason: expect.stringContaining('run hermod migrate, since HERMOD_MIGRATE is manual'),
     })
     expect((await get('/livez')).status).toBe(200)
+    // A command that works when the node wakes has the folder for a while.
+    const lock = lockFolder(folder.path)
     await callHermod(['migrate'], { HERMOD_DATABASE_URL: database.url, HERMOD_MIGRATE: 'manual' })
+    await waitFor(
+      async () =>
+        (await (await get('/readyz')).text()).includes('is in use by process') || undefined,
+      { what: 'a service that waits for its folder', timeoutMs: 20_000 },
+    )
+    lock.release()
     const server = await starting
     expect((await get('/readyz')).status).toBe(200)
     await server.stop()

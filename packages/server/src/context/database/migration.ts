@@ -30,7 +30,7 @@ export async function migrateDatabase(
   try {
     const opened: CurrentDatabase = statusOnly
       ? { database: await openDatabase(options), applied: [], copy: null }
-      : await openCurrentDatabase(options, { migratesAlways: true })
+      : await openCurrentDatabase(options, 'migrate')
     await using database = opened.database
     const { applied, copy } = opened
     const known = await listMigrations(database, options.release)

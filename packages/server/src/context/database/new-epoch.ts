@@ -29,7 +29,7 @@ export async function newEpoch(options: DatabaseOptions): Promise<string> {
   const { storage } = options.config
   const lock = storage.kind === 'sqlite' ? lockFolder(storage.dataDir) : null
   try {
-    const { database } = await openCurrentDatabase(onOneConnection(options))
+    const { database } = await openCurrentDatabase(onOneConnection(options), 'command')
     await using _ = database
     for (let attempt = 1; ; attempt++) {
       try {

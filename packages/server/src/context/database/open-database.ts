@@ -46,14 +46,20 @@ export interface CurrentDatabase {
   readonly copy: string | null
 }
 
-/** The schema of the database is older than this build, and only `hermod migrate` may change it. */
+/** What opens a database: the service, `hermod migrate`, or another command. */
+export type Opener = 'service' | 'migrate' | 'command'
+
+/** The schema of the database is older than this build, and the opener may not change it. */
 export class MigrationNeededError extends Error {
   override readonly name = 'MigrationNeededError'
 
-  constructor({ from, to }: SchemaChange) {
+  constructor({ from, to }: SchemaChange, isManual: boolean) {
     const state = from === 0 ? 'is empty' : `has the schema ${from}`
+    const reason = isManual
+      ? `${configOptions.migrate.name} is manual`
+      : 'only that and a start change the schema of PostgreSQL'
     super(
-      `the database ${state} and this build needs the schema ${to}; run hermod migrate, since ${configOptions.migrate.name} is manual`,
+      `the database ${state} and this build needs the schema ${to}; run hermod migrate, since ${reason}`,
     )
   }
 }
@@ -88,12 +94,13 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 /**
  * Opens the database and brings its schema up to date. The embedded database is copied before, with
  * no connection to it: this process would lose the locks of SQLite when it closes the file.
- * @param migratesAlways also where `HERMOD_MIGRATE` leaves it to `hermod migrate`
+ * A command changes no schema of PostgreSQL, on which nodes of an earlier build may run; it may make
+ * the first one.
  * @throws MigrationNeededError; CopySpaceError; as {@link openDatabase} and {@link migrate}
  */
 export async function openCurrentDatabase(
   options: DatabaseOptions,
-  { migratesAlways = false } = {},
+  opener: Opener,
 ): Promise<CurrentDatabase> {
   const { config, log, release = thisRelease, withoutCopy = false } = options
   const { storage } = config
@@ -101,8 +108,11 @@ export async function openCurrentDatabase(
   try {
     const change = await pendingChange(database, release)
     if (change === null) return { database, applied: [], copy: null }
-    if (config.migrate === 'manual' && !migratesAlways) throw new MigrationNeededError(change)
+    const isManual = config.migrate === 'manual'
     const isUpgrade = change.from > 0
+    const isShared = storage.kind === 'postgres' && isUpgrade
+    if (opener !== 'migrate' && (isManual || (opener === 'command' && isShared)))
+      throw new MigrationNeededError(change, isManual)
     let copy: string | null = null
     if (isUpgrade && storage.kind === 'postgres')
       log.warn(

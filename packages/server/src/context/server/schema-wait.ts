@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pendingChange } from '../../db/migrations/migrate.js'
 import { minuteMs } from '../../lib/clock.js'
+import { FolderLockedError, lockNewFolder } from '../../lib/concurrency/folder-lock.js'
 import {
   type DatabaseOptions,
   MigrationNeededError,
@@ -10,6 +11,8 @@ import {
 } from '../database/open-database.js'
 
 const pollMs = 1_000
+/** The time for a command that works on the new schema to leave the data folder. */
+const folderMs = minuteMs
 const maxConnections = 100
 const retryAfterSeconds = 5
 const alive: ReadonlySet<string> = new Set(['/healthz', '/livez'])
@@ -27,23 +30,40 @@ export async function waitForSchema(options: DatabaseOptions): Promise<void> {
   await using database = await openDatabase(options)
   const change = await pendingChange(database, release)
   if (change === null) return
-  const { message: reason } = new MigrationNeededError(change)
-  await using _ = await listen(reason, config.http)
+  let { message: reason } = new MigrationNeededError(change, true)
+  await using _ = await listen(() => reason, config.http)
   for (let waitedMs = 0; ; waitedMs += pollMs) {
     if (waitedMs % minuteMs === 0) log.warn({ reason }, 'waiting for the schema of the database')
     await sleep(pollMs)
-    if ((await pendingChange(database, release)) === null) return
+    if ((await pendingChange(database, release)) === null) break
+  }
+  for (let waitedMs = 0; waitedMs < folderMs; waitedMs += pollMs) {
+    const held = folderHolder(config.dataDir)
+    if (held === null) return
+    reason = held
+    await sleep(pollMs)
+  }
+}
+
+/** Returns a sentence about the process that has a data folder; null: none. */
+function folderHolder(dataDir: string): string | null {
+  try {
+    lockNewFolder(dataDir).release()
+    return null
+  } catch (error) {
+    if (error instanceof FolderLockedError) return error.message
+    throw error
   }
 }
 
 async function listen(
-  reason: string,
+  reason: () => string,
   { host, port }: DatabaseOptions['config']['http'],
 ): Promise<AsyncDisposable> {
   const server = createServer((request, response) => {
     const [path = ''] = (request.url ?? '').split('?', 1)
     const isAlive = alive.has(path)
-    const body = isAlive ? { status: 'ok' } : { status: 'not ready', reason }
+    const body = isAlive ? { status: 'ok' } : { status: 'not ready', reason: reason() }
     response
       .writeHead(isAlive ? 200 : 503, {
         'content-type': 'application/json; charset=utf-8',
