@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type FileHandle, open, readFile, rename, rm } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { isRunning } from '../lib/concurrency/is-running.js'
+import { isRunning } from '../lib/system/is-running.js'
 import { BackupError } from './backup-error.js'
 
 /** Contents of the file of a lease. */

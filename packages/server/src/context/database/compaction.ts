@@ -1,5 +1,5 @@
 import { type Compaction, compactSqlite } from '../../db/dialect/sqlite-compact.js'
-import { lockFolder } from '../../lib/concurrency/folder-lock.js'
+import { lockFolder } from '../../lib/system/folder-lock.js'
 import { type DatabaseOptions, databasePath } from './open-database.js'
 
 /**

@@ -1,6 +1,7 @@
 /** The data of an installation with no service on it: a stopped folder, a copy, a backup, a standby. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { isSealedFile } from '../../backup/encryption/sealed-file.js'
 import { completeFile } from '../../backup/target.js'
 import type { BlobStore } from '../../blobs/blob-store.js'
 import { DiskFloor } from '../../blobs/disk-floor.js'
@@ -9,14 +10,13 @@ import { options as settings } from '../../config/options.js'
 import type { Database, Queryable } from '../../db/database.js'
 import { sql } from '../../db/kysely.js'
 import { findSchemaDifference } from '../../db/migrations/migrate.js'
-import { FolderLockedError, lockFolder } from '../../lib/concurrency/folder-lock.js'
 import { SecretKeys } from '../../lib/secrets/secret-keys.js'
+import { FolderLockedError, lockFolder } from '../../lib/system/folder-lock.js'
 import { listLiveNodes } from '../../nodes/live-nodes.js'
 import { TransferError } from '../../transfer/transfer-error.js'
 import { openS3 } from '../adapters/blob-store.js'
-import { isSealedFile } from '../../backup/encryption/sealed-file.js'
-import { createDatabase, type DatabaseOptions, databasePath } from './open-database.js'
 import { hasSecretKey, loadSecretKeys } from '../secret-key.js'
+import { createDatabase, type DatabaseOptions, databasePath } from './open-database.js'
 
 /**
  * Reads one state of the data, without any change of it. A service may run.

@@ -1,5 +1,5 @@
 import { listMigrations } from '../../db/migrations/migrate.js'
-import { lockFolder } from '../../lib/concurrency/folder-lock.js'
+import { lockFolder } from '../../lib/system/folder-lock.js'
 import {
   type CurrentDatabase,
   type DatabaseOptions,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../db/database.js'
 import { IdentityStore } from '../../db/identity/identity-store.js'
-import { lockFolder } from '../../lib/concurrency/folder-lock.js'
+import { lockFolder } from '../../lib/system/folder-lock.js'
 import { type DatabaseOptions, openCurrentDatabase } from './open-database.js'
 
 /** A connection that was closed a moment ago is still listed. */

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pendingChange } from '../../db/migrations/migrate.js'
 import { minuteMs } from '../../lib/clock.js'
-import { FolderLockedError, lockNewFolder } from '../../lib/concurrency/folder-lock.js'
+import { FolderLockedError, lockNewFolder } from '../../lib/system/folder-lock.js'
 import {
   type DatabaseOptions,
   MigrationNeededError,

@@ -10,9 +10,9 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
-import { makeFolderSync } from '../system/make-folder.js'
-import { isRunning } from './is-running.js'
 import { openReserve } from './disk-reserve.js'
+import { isRunning } from './is-running.js'
+import { makeFolderSync } from './make-folder.js'
 import { accessText, foreignEntry } from './own-entries.js'
 
 const sqliteBusy = 5
