@@ -41,6 +41,7 @@ it('import: a connected client and one that was away have the imported conversat
   await finish(server, 'second')
   await waitFor(async () => [...(await device.logs()).values()].some(({ seq }) => seq === 3), {
     what: 'the second import',
+    timeoutMs: 20_000,
   })
   expect(device.errors).toEqual([])
 })

@@ -122,7 +122,7 @@ describe('the schedule of backups', () => {
   it('refuses a folder that is not an absolute path', async () => {
     const { service } = aService()
     const refused = 'the field folder must be an absolute path'
-    for (const call of [service.start('backups', false), service.list('./backups')])
+    for (const call of [service.start('backups', { filesOnly: false }), service.list('./backups')])
       await expect(call).rejects.toThrow(refused)
   })
 
