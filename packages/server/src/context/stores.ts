@@ -18,6 +18,7 @@ import { IdentityStore } from '../domain/identity/identities/identity-store.js'
 import { ImportStore } from '../domain/imports/import-store.js'
 import { LoginNetworkStore } from '../domain/login/login-network-store.js'
 import { TokenStore } from '../domain/login/token-store.js'
+import { LongJobStore } from '../domain/long-jobs/long-job-store.js'
 import { ConversationStore } from '../domain/messaging/conversations/conversation-store.js'
 import { PeerKinds } from '../domain/messaging/conversations/peer-kinds.js'
 import { PinStore } from '../domain/messaging/conversations/pin-store.js'
@@ -77,6 +78,7 @@ export function createStores({
     jobs: new JobStore(databaseNow(database.dialect, clock)),
     joinRequests: new JoinRequestStore(database),
     loginNetworks: new LoginNetworkStore(),
+    longJobs: new LongJobStore(),
     members: new MemberStore(database, members),
     messages: new MessageStore(database),
     muteGaps: new MuteGapStore(database),

@@ -12,7 +12,7 @@ import type { ExportManifest, LeftBehind } from '../../transfer/manifest.js'
 import { TransferError } from '../../transfer/transfer-error.js'
 
 /** No cache is in use where no service runs. */
-const noCaches = { apps: { forget: () => {} }, adminTokens: { forget: () => {} } }
+const store = new AppStore({ apps: { forget: () => {} }, adminTokens: { forget: () => {} } })
 
 /** The applications of a portable export, and their lines. */
 export interface PortableExport {
@@ -50,7 +50,6 @@ async function storedLinkKeys(
   db: Queryable,
   keys: SecretKeys | null,
 ): Promise<LinkKeyOf> {
-  const store = new AppStore(noCaches)
   const secrets = keys && appSecrets(database, keys)
   const apps = new Map((await store.list(db)).map((app) => [app.appId, app]))
   return (appId) => {
@@ -72,8 +71,7 @@ async function storedLinkKeys(
 }
 
 function appSecrets(database: Database, keys: SecretKeys): AppSecrets {
-  const [store, secretBox] = [new AppStore(noCaches), new SecretBox(keys)]
-  return new AppSecrets({ database, store, secretBox })
+  return new AppSecrets({ database, store, secretBox: new SecretBox(keys) })
 }
 
 /** The new secrets of imported applications; a continued import has those that it has stored. */
@@ -94,7 +92,7 @@ export class ImportedSecrets {
     { keys, apps }: { readonly keys: SecretKeys; readonly apps: ExportManifest['apps'] },
   ): Promise<ImportedSecrets> {
     const secrets = appSecrets(database, keys)
-    const stored = db ? await new AppStore(noCaches).list(db) : []
+    const stored = db ? await store.list(db) : []
     const sealedKeys = new Map(stored.map((app) => [app.appId, app.sealedFileLinkKey]))
     const known = Object.keys(apps).map((appId) => {
       const sealed = sealedKeys.get(appId) ?? secrets.newFileLinkKey(appId)

@@ -1,7 +1,6 @@
 import { CommandJobs } from '../../domain/long-jobs/command-jobs.js'
 import type { LongJobHandler, LongJobs } from '../../domain/long-jobs/long-job-model.js'
 import { LongJobService } from '../../domain/long-jobs/long-job-service.js'
-import { LongJobStore } from '../../domain/long-jobs/long-job-store.js'
 import { hourMs } from '../../lib/clock.js'
 import type { Domain } from '../domain.js'
 import type { Infrastructure } from '../infrastructure.js'
@@ -13,12 +12,12 @@ interface CreateLongJobsOptions {
 }
 
 export function createLongJobs(
-  { database, jobs, ids, state, clock, log }: Infrastructure,
+  { database, stores, jobs, ids, state, clock, log }: Infrastructure,
   { handlerOf, isCommand }: CreateLongJobsOptions,
 ) {
   const stored = new LongJobService({
     ...{ database, jobs, ids, handlerOf, state, clock },
-    store: new LongJobStore(),
+    store: stores.longJobs,
     observer: {
       ended: ({ jobId: job, kind }, { state, ...end }) =>
         log.info({ job, kind, state, ...('error' in end && { reason: end.error }) }, 'job ended'),

@@ -1,7 +1,6 @@
 import { backupCreation, backupPruning } from '../../domain/backup/backup-service.js'
 import { backupVerification } from '../../domain/backup/verification-service.js'
 import type { ErasureService } from '../../domain/erasure/erasure-service.js'
-import { LongJobStore } from '../../domain/long-jobs/long-job-store.js'
 import { ErasureRepeats } from '../../domain/restore/erasure-repeats.js'
 import { RestoreService } from '../../domain/restore/restore-service.js'
 import { RestoreStore } from '../../domain/restore/restore-store.js'
@@ -24,7 +23,6 @@ export function createRestore(
   },
 ) {
   const repeats = new ErasureRepeats({ database, erasures, users: stores.users, dataDir })
-  const longJobs = new LongJobStore()
   const restores = new RestoreService({
     database,
     store: new RestoreStore(),
@@ -32,7 +30,7 @@ export function createRestore(
     tokens: stores.tokens,
     tasks: stores.pushTasks,
     deliveries: stores.pushDeliveries,
-    backupJobs: { cancelAll: (tx, now) => longJobs.cancelKinds(tx, backupKinds, now) },
+    backupJobs: { cancelAll: (tx, now) => stores.longJobs.cancelKinds(tx, backupKinds, now) },
     outbox: stores.outbox,
     state,
     repeatErasures: () => repeats.run(),
