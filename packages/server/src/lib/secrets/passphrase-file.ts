@@ -21,15 +21,40 @@ const maxBytes = 1024
  */
 export function readPassphraseFile(path: string): string {
   requireOwn(path)
-  const text = reading(() => readFileSync(path, 'utf8')).replace(/\r?\n$/, '')
+  const text = textOf(reading(() => readFileSync(path))).replace(/\r?\n$/, '')
   if (text === '') throw new PassphraseFileError('is empty; it needs a passphrase in one line')
-  if (/[\r\n\0]/.test(text)) throw new PassphraseFileError('must have one line, the passphrase')
+  if (/[\r\n]/.test(text)) throw new PassphraseFileError('must have one line, the passphrase')
+  requireVisible(text)
   const length = [...text].length
   if (length < minLength)
     throw new PassphraseFileError(
       `has a passphrase of ${length} characters, and it needs ${minLength} at least; make one with openssl rand -base64 24`,
     )
   return text
+}
+
+/** Other bytes would all become one character. Letters have one form, whatever typed them. */
+function textOf(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes).normalize('NFC')
+  } catch {
+    throw new PassphraseFileError(
+      'is no text in UTF-8; make a passphrase with openssl rand -base64 24',
+    )
+  }
+}
+
+/** Whoever types a passphrase again types what can be seen. */
+function requireVisible(text: string): void {
+  const problem = text.startsWith('\ufeff')
+    ? 'begins with a byte order mark'
+    : text !== text.trim()
+      ? 'has white space at an end of its passphrase'
+      : /\p{Cc}/u.test(text)
+        ? 'has a control character'
+        : null
+  if (problem !== null)
+    throw new PassphraseFileError(`${problem}, which nobody sees; write the file again without it`)
 }
 
 /** The rules of PostgreSQL for the file of a key: only root may share it, with a group. */
