@@ -37,6 +37,8 @@ export interface BackupSource {
     readonly logBytes: number | null
     /** The place of the copy for an encrypted backup, on a disk that may have it in plain. */
     readonly copyPath: string
+    /** The bytes of that disk which the copy leaves free, for what the service writes meanwhile. */
+    readonly keptBytes: number
   } | null
   /** Lists the files that the rows of a database without a copy name. */
   listFiles(after: FilePlace | null): Promise<NamedPage>

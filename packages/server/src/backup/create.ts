@@ -100,7 +100,7 @@ function digestOf({ copy, progress, ending: signal }: MakingBackup): Promise<Dig
 
 async function copyDatabase(
   { thread, target, copy, keys, progress, end }: MakingBackup,
-  { pauseCheckpoints, folder, logBytes }: NonNullable<BackupSource['database']>,
+  { pauseCheckpoints, folder, logBytes, keptBytes }: NonNullable<BackupSource['database']>,
 ): Promise<CopyFacts> {
   const mostBytes = logBytes ?? Math.floor((await freeBytes(folder)) / 4)
   const paused = await pauseCheckpoints()
@@ -110,7 +110,7 @@ async function copyDatabase(
     const size = paused.databaseBytes()
     const before = paused.logBytes()
     await requireRoom(target, size + before, ', or remove backups with hermod backup prune')
-    if (keys) await requireRoom(dirname(copy), size + before)
+    if (keys) await requireRoom(dirname(copy), size + before + keptBytes)
     const watch = () => {
       progress({ done: thread.copiedBytes, total: size, text: 'copying the database' })
       if (paused.logBytes() - before > mostBytes) end(tooLong(mostBytes))

@@ -33,7 +33,13 @@ const pause = () => (database.dialect.pauseCheckpoints as () => Promise<PausedCh
 
 function source(changes: Partial<BackupSource> = {}): BackupSource {
   return {
-    database: { pauseCheckpoints: pause, folder: place.path, logBytes: null, copyPath: copy() },
+    database: {
+      pauseCheckpoints: pause,
+      folder: place.path,
+      logBytes: null,
+      copyPath: copy(),
+      keptBytes: 0,
+    },
     encryption: null,
     listFiles: async () => ({ blobs: [], next: null }),
     blobs: {
@@ -72,7 +78,7 @@ describe('a backup', () => {
             }
             return { ...paused, resume }
           },
-          ...{ folder: place.path, logBytes: null, copyPath: copy() },
+          ...{ folder: place.path, logBytes: null, copyPath: copy(), keptBytes: 0 },
         },
       }),
       target,
@@ -139,12 +145,30 @@ describe('a backup', () => {
     let calls = 0
     const grows = async () => ({ ...(await pause()), logBytes: () => (calls++ === 0 ? 0 : 3e6) })
     const bounded = {
-      ...{ pauseCheckpoints: grows, folder: place.path, logBytes: 2 ** 21, copyPath: copy() },
+      ...{
+        pauseCheckpoints: grows,
+        folder: place.path,
+        logBytes: 2 ** 21,
+        copyPath: copy(),
+        keptBytes: 0,
+      },
     }
     await expect(createBackup(source({ database: bounded }), target, run())).rejects.toThrow(
       /grew by 2 MiB.+HERMOD_BACKUP_LOG_MB/,
     )
     expect(leftovers()).toEqual([])
+  })
+
+  it('that is encrypted leaves the service room on the disk of its data, where it copies the database', async () => {
+    const encryption = { passphrase: 'correct horse battery', secretKeys: ['k'.repeat(40)] }
+    const { database } = source()
+    const full = { ...(database as NonNullable<typeof database>), keptBytes: 2 ** 52 }
+    await expect(
+      createBackup(source({ encryption, database: full }), target, run()),
+    ).rejects.toThrow(/needs \d+ bytes of free space for a copy of the database/)
+    expect(leftovers()).toEqual([])
+    expect(readdirSync(place.path)).not.toContain('hermod.db.backup')
+    await createBackup(source({ database: full }), target, run())
   })
 
   it('ends when its hold of the files is lost, or it is cancelled', async () => {

@@ -5,6 +5,7 @@ import { filesPerPage, namedPage } from '../../backup/database-facts.js'
 import { KnownTargets } from '../../backup/known-targets.js'
 import { installationOf } from '../../backup/target.js'
 import type { BlobStore } from '../../blobs/blob-store.js'
+import { DiskFloor } from '../../blobs/disk-floor.js'
 import type { ServerConfig } from '../../config/config.js'
 import type { ServerSecrets } from '../../config/secrets.js'
 import { IdentityStore } from '../../db/identity/identity-store.js'
@@ -77,6 +78,7 @@ export function createBackup(
           : {
               ...{ pauseCheckpoints, folder: dataDir, logBytes },
               copyPath: join(dataDir, 'hermod.db.backup'),
+              keptBytes: (await new DiskFloor(dataDir, files.freeDiskBytes).readSpace()).floor,
             },
       encryption: encryptionOf(passphraseFile),
       listFiles: async (after) =>
