@@ -132,7 +132,7 @@ export const importMessages = operation({
             strictObject({
               user_id: id('the user'),
               key: reactionKey,
-              created_at: optional(instant('when; absent: with the message')),
+              created_at: optional(instant('when; absent: with the message; of the future: now')),
             }),
             { description: 'reactions to it', maxItems: 1_000 },
           ),
@@ -141,7 +141,7 @@ export const importMessages = operation({
           strictObject(
             {
               user_id: id('the user who pinned it; 0: an administrator'),
-              at: optional(instant('when; absent: with the message')),
+              at: optional(instant('when; absent: with the message; of the future: now')),
             },
             { description: 'it is pinned' },
           ),
@@ -190,7 +190,10 @@ export const importMembers = operation({
         user_id: id('the user'),
         ...whichConversation,
         role: optional(
-          intEnum(importedRoles, { description: 'of groups; default 0, of the owner ignored' }),
+          intEnum(importedRoles, {
+            description:
+              'of groups; default 0, of the owner ignored; a group has at most 500 admins',
+          }),
         ),
         joined_at: optional(instant('of groups: since when; absent: now')),
         last_read: optional(

@@ -27,6 +27,7 @@ export interface GroupRows {
 export interface MemberRows {
   insert(tx: Tx, members: readonly Insertable<Schema['group_members']>[]): Promise<void>
   findMany(db: Queryable, group: GroupKey, userIds: readonly Int64[]): Promise<Map<Int64, Member>>
+  countAdmins(tx: Tx, group: GroupKey): Promise<number>
   update(
     tx: Tx,
     group: GroupKey,

@@ -12,6 +12,8 @@ import { compare } from '../../../lib/compare.js'
 export const permanent = -1
 /** Number of kicks beyond which a user needs an admin to come back (rule F6). */
 export const maxKicks = 3
+/** Maximum number of admins, since their list has no pages. */
+export const adminsPerGroup = 500
 
 export interface GroupKey {
   readonly appId: string

@@ -12,6 +12,7 @@ import {
 } from '../core/group-access.js'
 import type { GroupEvents } from '../core/group-events.js'
 import {
+  adminsPerGroup,
   banEnd,
   countBans,
   type GroupList,
@@ -35,9 +36,6 @@ interface GroupModerationServiceOptions {
   readonly memberships: MembershipService
   readonly events: GroupEvents
 }
-
-/** Maximum number of admins, since their list has no pages. */
-const adminsPerGroup = 500
 
 /** A change of members that makes one event. */
 interface MemberChange {

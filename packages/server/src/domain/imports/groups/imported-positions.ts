@@ -43,6 +43,18 @@ interface Place {
   readonly messageId: number
 }
 
+interface Moving {
+  readonly items: readonly MemberItem[]
+  readonly end: LockedEnd
+  readonly now: number
+  readonly isHidden: boolean
+}
+
+interface LockedReader extends ReaderRow {
+  readonly hidden_msg_id: number
+  readonly start_msg_id: number
+}
+
 const beginning: Place = { seq: 0, messageId: 0 }
 
 /** What imported readers have read. */
@@ -66,12 +78,21 @@ export class ImportedPositions {
     }
   }
 
-  /** Adds new members as readers who have read nothing; {@link move} follows. */
-  async begin(tx: Tx, group: Conversation, items: readonly MemberItem[]): Promise<void> {
+  /**
+   * Adds new members as readers who have read nothing; {@link move} follows. Those without `lastRead`
+   * in a conversation with live messages have read everything, as if they joined now.
+   */
+  async begin(
+    tx: Tx,
+    group: Conversation,
+    { items, end }: { readonly items: readonly MemberItem[]; readonly end: LockedEnd },
+  ): Promise<void> {
+    const isLive = !isImportedId(end.lastMessageId)
     const rows: unknown[][] = []
-    for (const { userId, joinedAt } of items) {
+    for (const { userId, joinedAt, lastRead } of items) {
       const { messageId } = await this.#placeAt(tx, group, (joinedAt ?? Infinity) - 1)
-      const start = { messageId, seq: 0, ackedSeq: 0 }
+      const seq = isLive && lastRead === undefined ? end.seq : 0
+      const start = { messageId, seq, ackedSeq: 0 }
       rows.push(insertedReaderRow(readerOf(group, userId), start))
     }
     await this.database.bulk(tx, insertReaders, rows)
@@ -80,34 +101,37 @@ export class ImportedPositions {
   /**
    * Moves readers to their last read message. Positions do not fall below what was acknowledged or
    * imported before, nor at all once there are live messages.
+   * @param isHidden readers do not see what is older than their membership: it counts as read
    */
   async move(
     tx: Tx,
     conversation: Conversation,
-    { items, end }: { readonly items: readonly MemberItem[]; readonly end: LockedEnd },
+    { items, end, now, isHidden }: Moving,
   ): Promise<void> {
     const isHistory = isImportedId(end.lastMessageId)
     const last = new Map(items.map((item) => [item.userId, item]))
+    const readers = await this.#lock(tx, conversation, [...last.keys()])
     const targets = new Map<Int64, Place>()
-    for (const { userId, lastRead } of last.values())
-      targets.set(
-        userId,
+    for (const { user_id: userId, start_msg_id: startId } of readers) {
+      const lastRead = last.get(userId)?.lastRead
+      const read =
         lastRead === undefined
           ? { seq: isHistory ? end.seq : 0, messageId: end.lastMessageId }
-          : await this.#placeAt(tx, conversation, lastRead),
-      )
+          : await this.#placeAt(tx, conversation, Math.min(lastRead, now))
+      const start = isHidden ? await this.#placeOf(tx, conversation, startId) : beginning
+      targets.set(userId, start.seq > read.seq ? start : read)
+    }
     const own =
       isHistory && conversation.isGroup
         ? await this.#ownAfter(tx, conversation, targets)
         : new Map<Int64, number>()
-    const readers = await this.#lock(tx, conversation, [...last.keys()])
     const moved = readers.map((reader): ReaderRow => {
       const target = targets.get(reader.user_id) ?? beginning
       const hasLastRead = last.get(reader.user_id)?.lastRead !== undefined
       const least = Math.max(target.seq, reader.acked_seq, own.get(reader.user_id) ?? 0)
       const read = isHistory ? least : Math.max(least, reader.read_seq)
-      const isHidden = Number(reader.hidden_msg_id) > 0
-      const seen = isHistory && !isHidden ? read : Math.max(read, reader.seen_seq)
+      const isListed = Number(reader.hidden_msg_id) === 0
+      const seen = isHistory && isListed ? read : Math.max(read, reader.seen_seq)
       return {
         ...reader,
         read_seq: read,
@@ -134,11 +158,7 @@ export class ImportedPositions {
 
   async #lock(tx: Tx, conversation: Conversation, userIds: readonly Int64[]) {
     const keys = userIds.map((userId) => readerOf(conversation, userId)).sort(compareReaders)
-    return this.database.bulk<ReaderRow & { readonly hidden_msg_id: number }>(
-      tx,
-      lockHidingReaders,
-      keys.map(readerKeyRow),
-    )
+    return this.database.bulk<LockedReader>(tx, lockStartedReaders, keys.map(readerKeyRow))
   }
 
   /** Finds the newest message up to an instant. Times ascend with IDs among imported messages. */
@@ -152,6 +172,19 @@ export class ImportedPositions {
         query.where('msg_id', '<', firstIdAt(epochMs + (nextMinute ?? 0) * minuteMs)),
       )
       .$if(nextMinute !== null, (query) => query.where('sent_at', '<=', instant))
+      .orderBy('msg_id', 'desc')
+      .limit(1)
+      .executeTakeFirst()
+    return row ?? beginning
+  }
+
+  /** Finds the newest message up to an ID. */
+  async #placeOf(tx: Tx, conversation: Conversation, messageId: number): Promise<Place> {
+    const row = await tx
+      .selectFrom('messages')
+      .select(['seq', 'msg_id as messageId'])
+      .where(isConversation(conversation))
+      .where('msg_id', '<=', messageId)
       .orderBy('msg_id', 'desc')
       .limit(1)
       .executeTakeFirst()
@@ -176,7 +209,7 @@ export class ImportedPositions {
   }
 }
 
-const lockHidingReaders: BulkSelect = {
+const lockStartedReaders: BulkSelect = {
   ...lockReaders,
-  columns: `${lockReaders.columns}, hidden_msg_id`,
+  columns: `${lockReaders.columns}, hidden_msg_id, start_msg_id`,
 }

@@ -1,11 +1,16 @@
-import { AppError, groupStatus, memberRole, systemUserId } from '@hermod/protocol'
+import { AppError, groupStatus, type Int64, memberRole, systemUserId } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import type { Clock } from '../../../lib/clock.js'
 import { groupBy } from '../../../lib/group-by.js'
 import type { AppService } from '../../apps/app-service.js'
 import type { GroupEvents } from '../../groups/core/group-events.js'
-import { type Group, groupEvent, type Member } from '../../groups/core/group-model.js'
+import {
+  adminsPerGroup,
+  type Group,
+  groupEvent,
+  type Member,
+} from '../../groups/core/group-model.js'
 import type { ItemOutcome } from '../../item-outcome.js'
 import { groupConversation } from '../../messaging/model/conversation-model.js'
 import { LockedUsers, type UserLocker } from '../../users/locked-users.js'
@@ -13,7 +18,7 @@ import type { ImportKey } from '../import-model.js'
 import type { ImportStore } from '../import-store.js'
 import { keyOf } from '../messages/history-plan.js'
 import type { GroupRows, MemberRows } from '../ports.js'
-import type { ImportedPositions } from './imported-positions.js'
+import type { ImportedPositions, LockedEnd } from './imported-positions.js'
 import type { MemberItem } from './member-model.js'
 
 interface MemberImportOptions {
@@ -43,7 +48,8 @@ export class MemberImportService {
 
   /**
    * Adds members and moves their positions, each conversation in transactions of its own.
-   * @returns user_not_found, user_deleted, group_not_found, conversation_not_found, invalid_parameter
+   * @returns user_not_found, user_deleted, group_not_found, conversation_not_found, admin_limit_reached,
+   * invalid_parameter
    * @throws AppError app_not_found, import_finished
    */
   async import(
@@ -87,9 +93,12 @@ export class MemberImportService {
       : end.seq > 0
         ? null
         : 'conversation_not_found'
-    const refusalOf = ({ userId, joinedAt }: MemberItem): AppError | null => {
+    const beyond = group ? await this.#beyondAdmins(tx, group, items) : new Set<Int64>()
+    const refusalOf = ({ userId, joinedAt, role }: MemberItem): AppError | null => {
       const refusal = users.refusal(userId) ?? missing
       if (refusal) return new AppError(refusal)
+      if (role === memberRole.admin && beyond.has(userId))
+        return new AppError('admin_limit_reached')
       return (joinedAt ?? 0) > now
         ? new AppError('invalid_parameter', 'joined_at must not be in the future')
         : null
@@ -97,8 +106,27 @@ export class MemberImportService {
     const refusals = items.map(refusalOf)
     const accepted = items.filter((_, index) => refusals[index] === null)
     const added = group ? await this.#join(tx, group, { items: accepted, now, end }) : null
-    await positions.move(tx, conversation, { items: accepted, end })
+    const isHidden = group !== null && !group.flags.history_visible
+    await positions.move(tx, conversation, { items: accepted, end, now, isHidden })
     return items.map((item, index) => refusals[index] ?? { isNew: added?.has(item) ?? false })
+  }
+
+  /** Finds the users who would be admins beyond the limit of a group. */
+  async #beyondAdmins(
+    tx: Tx,
+    group: Group,
+    items: readonly MemberItem[],
+  ): Promise<ReadonlySet<Int64>> {
+    const { members } = this.options
+    const wanted = items.filter(({ role }) => role === memberRole.admin)
+    const userIds = [...new Set(wanted.map(({ userId }) => userId))]
+    if (userIds.length === 0) return new Set()
+    const known = await members.findMany(tx, group, userIds)
+    const appointed = userIds.filter(
+      (userId) => (known.get(userId)?.role ?? memberRole.member) === memberRole.member,
+    )
+    const room = adminsPerGroup - (await members.countAdmins(tx, group))
+    return new Set(appointed.slice(Math.max(room, 0)))
   }
 
   /** Adds those who are no members yet, and gives the others their roles. */
@@ -124,7 +152,7 @@ export class MemberImportService {
         ...{ app_id, group_id, user_id, role, joined_at: joinedAt ?? now, is_added: 1 },
       }))
       await members.insert(tx, rows)
-      await positions.begin(tx, groupConversation(app_id, group_id), fresh)
+      await positions.begin(tx, groupConversation(app_id, group_id), { items: fresh, end })
       await groups.touch(tx, group, ['members'], now, { members: fresh.length })
       const count = group.memberCount + fresh.length
       if (count > group.capacity) await groups.update(tx, group, { capacity: count })
@@ -174,7 +202,7 @@ interface Announced {
 interface Joining {
   readonly items: readonly MemberItem[]
   readonly now: number
-  readonly end: { readonly seq: number; readonly change: number; readonly lastMessageId: number }
+  readonly end: LockedEnd
 }
 
 function hasOtherRole(member: Member | undefined, role: number): boolean {

@@ -7,6 +7,7 @@ import { type Conversation, peerOf } from '../../messaging/model/conversation-mo
 import {
   changedSums,
   changeReactions,
+  reactionForm,
   type ReactionSum,
 } from '../../messaging/model/reaction-model.js'
 import { pinsPerConversation } from '../../messaging/pinned/pinned-message-service.js'
@@ -15,6 +16,7 @@ import type { ConversationState } from './history-statements.js'
 
 /** What a call meets. */
 export interface HistoryWorld {
+  readonly now: number
   /** Items of the source that are stored, by external ID. */
   readonly known: ReadonlyMap<string, ImportedItem>
   /** undefined: the conversation has no message yet, and no row unless it is a group's. */
@@ -123,9 +125,17 @@ export class HistoryPlan {
     const absent = reactions.length - present.length
     if (absent > 0) leftOut.push(`reactions: ${absent} of users who do not exist`)
     if (refusals > 0) leftOut.push(`reactions: ${refusals} more than a message takes`)
-    const times = new Map(inOrder.map(({ userId, createdAt }) => [userId, createdAt]))
+    // The first one of a user in each form is the one that is kept.
+    const times = new Map(
+      inOrder
+        .toReversed()
+        .map(({ userId, key, createdAt }) => [`${userId} ${reactionForm(key)}`, createdAt]),
+    )
     return {
-      reactions: added.map(({ userId, key }) => ({ userId, key, at: times.get(userId) ?? 0 })),
+      reactions: added.map(({ userId, key }) => ({
+        ...{ userId, key },
+        at: times.get(`${userId} ${reactionForm(key)}`) ?? 0,
+      })),
       sums: changedSums([], { removed: [], added }, new Map()),
     }
   }
@@ -143,7 +153,7 @@ export class HistoryPlan {
       return null
     }
     this.pins.set(key, count + 1)
-    return pinned
+    return { ...pinned, at: Math.min(pinned.at, this.world.now) }
   }
 }
 

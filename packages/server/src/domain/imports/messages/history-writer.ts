@@ -241,7 +241,7 @@ export class HistoryWriter {
         await pinnedMessages.insert(tx, conversation, {
           messageId,
           by: pinned.userId,
-          at: Math.min(pinned.at, now),
+          at: pinned.at,
         })
   }
 

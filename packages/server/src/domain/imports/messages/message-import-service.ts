@@ -73,7 +73,7 @@ export class MessageImportService {
   ): Promise<ItemOutcome<ImportedMessageAs>[]> {
     const { imports, writer, maxMessageBytes } = this.options
     await imports.open(tx, key, now)
-    const world = await this.#look(tx, key, items)
+    const world = await this.#look(tx, key, { items, now })
     const plan = new HistoryPlan(world, await this.#countPins(tx, items))
     const outcomes = items.map((item): PlannedOutcome => {
       try {
@@ -96,7 +96,11 @@ export class MessageImportService {
   }
 
   /** Reads what the call meets, and locks it: conversations first, then users. */
-  async #look(tx: Tx, key: ImportKey, items: readonly HistoryItem[]): Promise<HistoryWorld> {
+  async #look(
+    tx: Tx,
+    key: ImportKey,
+    { items, now }: { readonly items: readonly HistoryItem[]; readonly now: number },
+  ): Promise<HistoryWorld> {
     const { database, imports, users, groups } = this.options
     const { appId } = key
     const known = await imports.findItems(tx, key, {
@@ -118,6 +122,7 @@ export class MessageImportService {
     const open = [...found.values()].filter(({ status }) => status === groupStatus.normal)
     const times = await this.#lastTimes(tx, conversations, states)
     return {
+      now,
       known,
       stateOf: (conversation) => states.get(keyOf(conversation)),
       lastTimeOf: (conversation) => times.get(keyOf(conversation)) ?? 0,
