@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -44,6 +44,17 @@ describe('the lease of a backup folder', () => {
     takeOver()
     await expect(lease.requireHeld()).rejects.toThrow('has taken over')
     expect(lease.lost.aborted).toBe(true)
+  })
+
+  it('does not stay for the next backup when its disk was away at its end', async () => {
+    const lease = await TargetLease.take(folder)
+    const away = `${folder}-away`
+    renameSync(folder, away)
+    await lease[Symbol.asyncDispose]()
+    renameSync(away, folder)
+    expect(readdirSync(folder)).toEqual(['hermod-backups.lease'])
+    await using _ = await TargetLease.take(folder)
+    await expect(TargetLease.take(folder)).rejects.toThrow(`in progress (process ${process.pid}`)
   })
 
   it('is renewed while its process has it, and leaves no file', async () => {

@@ -20,6 +20,8 @@ export const leaseName = 'hermod-backups.lease'
 const renewMs = 10_000
 /** The time without a renewal after which a lease is over. */
 const leaseMs = 60_000
+/** The IDs of the leases of this process. */
+const held = new Set<string>()
 /** The holder of a file whose writing was cut. */
 const noHolder: Holder = { host: '', pid: 0, id: '', at: 0 }
 
@@ -53,18 +55,13 @@ export class TargetLease implements AsyncDisposable {
 
   /** @throws BackupError when another process writes into the target */
   static async take(folder: string): Promise<TargetLease> {
-    const path = join(folder, leaseName)
     const id = randomUUID()
-    for (let attempt = 1; ; attempt++) {
-      const file = await makeFile(path, id)
-      if (file) return new TargetLease(folder, file, id)
-      const holder = await readHolder(path)
-      if (holder === null) continue
-      if (!isOver(holder) || attempt > 2)
-        throw new BackupError(
-          `another backup of ${folder} is in progress (process ${holder.pid} on ${holder.host}); try again when it has ended`,
-        )
-      await removeOver(path, id)
+    held.add(id)
+    try {
+      return new TargetLease(folder, await makeLease(folder, id), id)
+    } catch (error) {
+      held.delete(id)
+      throw error
     }
   }
 
@@ -87,6 +84,7 @@ export class TargetLease implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer)
+    held.delete(this.#id)
     await this.#file.close().catch(() => {})
     const holder = await readHolder(this.#path).catch(() => null)
     if (holder?.id === this.#id) await rm(this.#path, { force: true }).catch(() => {})
@@ -109,6 +107,22 @@ export class TargetLease implements AsyncDisposable {
   #end(text: string, cause?: unknown): void {
     clearInterval(this.#timer)
     this.#lost.abort(new BackupError(text, { cause }))
+  }
+}
+
+/** @throws BackupError when another process, or another lease of this one, is there */
+async function makeLease(folder: string, id: string): Promise<FileHandle> {
+  const path = join(folder, leaseName)
+  for (let attempt = 1; ; attempt++) {
+    const file = await makeFile(path, id)
+    if (file) return file
+    const holder = await readHolder(path)
+    if (holder === null) continue
+    if (!isOver(holder) || attempt > 2)
+      throw new BackupError(
+        `another backup of ${folder} is in progress (process ${holder.pid} on ${holder.host}); try again when it has ended`,
+      )
+    await removeOver(path, id)
   }
 }
 
@@ -160,11 +174,11 @@ async function removeOver(path: string, id: string): Promise<void> {
   else await rm(old, { force: true })
 }
 
-function isOver({ host, pid, at }: Holder): boolean {
+function isOver({ host, pid, id, at }: Holder): boolean {
   const age = Date.now() - at
   if (age > leaseMs || age < -leaseMs) return true
   if (host !== hostname()) return false
-  const startedAt = Date.now() - process.uptime() * 1_000
-  // In a container every start may have the same pid.
-  return pid === process.pid ? at < startedAt : !isRunning(pid)
+  // Of an earlier process, since in a container every start may have the same pid; or of a backup that
+  // has ended while its disk was not mounted.
+  return pid === process.pid ? !held.has(id) : !isRunning(pid)
 }

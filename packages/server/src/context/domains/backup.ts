@@ -101,6 +101,11 @@ export function createBackup(
       },
       failed: (folder, error) =>
         log.error({ folder, reason: (error as Error).message }, 'backup failed'),
+      unread: (folder, error) =>
+        log.error(
+          { folder, reason: (error as Error).message },
+          'the folder of backups cannot be read',
+        ),
     },
   })
   metrics.storage.watchBackups(() => backups.state)

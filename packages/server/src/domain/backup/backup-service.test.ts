@@ -33,7 +33,7 @@ function aService({
     source: async () => {
       throw new Error('the database is gone')
     },
-    observer: { made: () => {}, pruned: () => {}, failed },
+    observer: { made: () => {}, pruned: () => {}, failed, unread: failed },
   })
   return { service, clock, start, failed }
 }

@@ -38,6 +38,8 @@ export interface BackupObserver {
   made(report: BackupReport): void
   pruned(folder: string, result: PruneResult): void
   failed(folder: string, error: unknown): void
+  /** The folder of the schedule cannot be read; no backup has failed. */
+  unread(folder: string, error: unknown): void
 }
 
 interface BackupServiceOptions {
@@ -223,7 +225,7 @@ export class BackupService {
     } catch (error) {
       if (this.#unread !== null) return
       this.#unread = { at: this.options.clock.now(), reason: (error as Error).message }
-      this.options.observer.failed(folder, error)
+      this.options.observer.unread(folder, error)
     }
   }
 
