@@ -69,26 +69,22 @@ export class BackupTarget {
     })
   }
 
+  /** Checks a folder as {@link openOrMake} does, and makes nothing. @throws BackupError */
+  static async check(path: string, owner: TargetOwner, isNew: boolean): Promise<void> {
+    const folder = resolve(path)
+    await guarded(folder, () => findTarget(folder, owner, isNew))
+  }
+
   /**
    * Opens a target, or makes one of a missing or empty folder.
    * @param isNew false: the folder was a target before, so that an empty one is not mounted
    * @throws BackupError for any other folder
    */
-  static async openOrMake(
-    path: string,
-    { installation, dataFolders }: TargetOwner,
-    isNew: boolean,
-  ): Promise<BackupTarget> {
+  static async openOrMake(path: string, owner: TargetOwner, isNew: boolean): Promise<BackupTarget> {
     const folder = resolve(path)
     return guarded(folder, async () => {
-      await requireOutside(folder, dataFolders)
-      const isEmpty = (await namesIn(folder)).every(isOfEmptyFolder)
-      if (!isEmpty) await requireMark(folder, installation)
-      else if (!isNew)
-        throw new BackupError(
-          `${folder} has backups no longer, as when its disk is not mounted; mount it, or give the backups another folder`,
-        )
-      else await makeTarget(folder, installation)
+      const isThere = await findTarget(folder, owner, isNew)
+      if (!isThere) await makeTarget(folder, owner.installation)
       return new BackupTarget(folder)
     })
   }
@@ -241,6 +237,22 @@ function timeOf(name: string): number {
 /** A file of a disk, of a start that was killed, or of an erasure while the disk was not mounted. */
 export function isOfEmptyFolder(name: string): boolean {
   return ['lost+found', `${markName}.new`, erasuresFile].includes(name)
+}
+
+/** @returns false when the target is to be made. @throws BackupError */
+async function findTarget(
+  folder: string,
+  { installation, dataFolders }: TargetOwner,
+  isNew: boolean,
+): Promise<boolean> {
+  await requireOutside(folder, dataFolders)
+  const isEmpty = (await namesIn(folder)).every(isOfEmptyFolder)
+  if (!isEmpty) await requireMark(folder, installation)
+  else if (!isNew)
+    throw new BackupError(
+      `${folder} has backups no longer, as when its disk is not mounted; mount it, or give the backups another folder`,
+    )
+  return !isEmpty
 }
 
 async function makeTarget(folder: string, installation: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { AppError } from '@hermod/protocol'
@@ -39,6 +39,19 @@ function aService({
 }
 const run = { signal: new AbortController().signal, progress: () => {} }
 const order = { folder: '/nonexistent/backups', filesOnly: false, prunes: true }
+
+it('a backup that is refused while a job runs leaves no folder', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'hermod-refused-'))
+  try {
+    const { service, start } = aService()
+    start.mockRejectedValueOnce(new AppError('too_many_jobs'))
+    const refused = service.start(join(root, 'new'), { filesOnly: false })
+    await expect(refused).rejects.toThrow('such a job is unfinished')
+    expect(readdirSync(root)).toEqual([])
+  } finally {
+    rmSync(root, { recursive: true })
+  }
+})
 
 describe('the schedule of backups', () => {
   it('starts a job when no backup is young enough, and none without a folder or on PostgreSQL', async () => {

@@ -103,7 +103,12 @@ export class BackupService {
       )
     if (passphraseFile !== undefined)
       await refusing(async () => readPassphrase(passphraseFile, '--passphrase-file'))
-    const { folder } = await refusing(() => this.#openKnown(this.#folder(given)))
+    // The job makes the folder, so that a refused one leaves none.
+    const folder = await refusing(async () => {
+      const path = this.#folder(given)
+      await BackupTarget.check(path, await this.options.owner(), await this.#isNew(path))
+      return path
+    })
     return longJobs.start(backupCreation, {
       ...{ folder, filesOnly, prunes: given === undefined },
       ...(passphraseFile !== undefined && { passphraseFile }),
@@ -249,10 +254,14 @@ export class BackupService {
 
   async #openKnown(folder: string): Promise<BackupTarget> {
     const { known, owner } = this.options
-    const isNew = !(await known.list()).includes(folder)
+    const isNew = await this.#isNew(folder)
     const target = await BackupTarget.openOrMake(folder, await owner(), isNew)
     await known.add(target.folder)
     return target
+  }
+
+  async #isNew(folder: string): Promise<boolean> {
+    return !(await this.options.known.list()).includes(folder)
   }
 }
 
