@@ -37,10 +37,7 @@ export function addJobCommands(program: Command, context: CommandContext): void 
 /** One line of a table. */
 function briefJob(job: OperatorJob): OutputRow {
   const { job_id, kind, state, text, created_at, ended_at, error } = job
-  // The text of a done job is that of its last step.
-  const detail = (state === 'done' ? '' : error === '' ? text : error)
-    .replace(/\s+/g, ' ')
-    .slice(0, 100)
+  const detail = (error === '' ? text : error).replace(/\s+/g, ' ').slice(0, 100)
   return { job_id, kind, state, progress: progressOf(job), created_at, ended_at, detail }
 }
 

@@ -41,6 +41,12 @@ export async function listLiveNodes(database: Database): Promise<readonly Listed
   }))
 }
 
+/** The beginning of a sentence about nodes that use a database. */
+export function nodesUse(nodes: readonly Pick<ListedNode, 'id'>[]): string {
+  const ids = nodes.map(({ id }) => id).join(', ')
+  return nodes.length === 1 ? `the node ${ids} uses` : `the nodes ${ids} use`
+}
+
 /**
  * Waits for a heartbeat of one of some nodes. @returns false when all have left, or give none for
  * longer than two heartbeats take, as killed ones

@@ -156,7 +156,9 @@ describe.each(testBackends())('long jobs on $name', (backend) => {
       longJobHandler(pair, async (_, run) => untilAborted(run)),
     )
     const jobId = await node.longJobs.start(count, { to: 1 })
-    await expect(node.longJobs.start(count, { to: 1 })).rejects.toThrow('such a job is unfinished')
+    await expect(node.longJobs.start(count, { to: 1 })).rejects.toThrow(
+      `such a job is unfinished: ${count.name}, job ${jobId}; wait for its end, or run hermod job cancel ${jobId}`,
+    )
     const both = [node.longJobs.start(pair, {}), node.longJobs.start(pair, {})]
     await Promise.all(both)
     await expect(node.longJobs.start(pair, {})).rejects.toThrow('such a job is unfinished')
@@ -196,16 +198,18 @@ describe.each(testBackends())('long jobs on $name', (backend) => {
     const first = startNode(
       counting(async (_, { progress }) => {
         await late
-        progress({ text: 'late' })
+        progress({ done: 1, text: 'late' })
       }),
     )
     const jobId = await first.longJobs.start(count, { to: 7 })
     await running(first, jobId)
     // As after a pause of the machine.
     await place.database.writer.updateTable('jobs').set({ run_at: 0 }).execute()
-    const second = startNode(counting(async (_, { progress }) => progress({ text: 'second' })))
+    const second = startNode(
+      counting(async (_, { progress }) => progress({ done: 2, text: 'second' })),
+    )
     const job = await ended(second, jobId)
-    expect(job).toMatchObject({ state: 'done', text: 'second' })
+    expect(job).toMatchObject({ state: 'done', done: 2, text: '' })
     endLate()
     await first.worker.idle()
     expect(await second.longJobs.get(jobId)).toEqual(job)
@@ -229,7 +233,7 @@ describe.each(testBackends())('long jobs on $name', (backend) => {
     await ended(node, young)
     await node.longJobs.purge()
     expect((await node.longJobs.list(undefined, 10)).map(({ jobId }) => jobId)).toEqual([young])
-    await expect(node.longJobs.get(old)).rejects.toThrow('job does not exist')
+    await expect(node.longJobs.get(old)).rejects.toThrow(`job does not exist: ${old}`)
   })
 
   describe('for operators', () => {

@@ -288,6 +288,12 @@ describe.runIf(sqlite)('hermod backup verify', () => {
     expect(readFileSync(join(backup, 'hermod.db'))).toEqual(before)
   })
 
+  it('names --url for a copy that it cannot reach', async () => {
+    const { err } = await hermod('backup', 'verify', '--url', 'postgres://a:b@127.0.0.1:1/copy')
+    expect(err).toContain('the database of --url (')
+    expect(err).not.toContain('HERMOD_DATABASE_URL')
+  })
+
   it('runs as a long job of the service', async () => {
     const { server } = watched
     const operator = server.api.as(server.operatorToken)
@@ -317,7 +323,7 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       const place = { dataDir: watched.server.dataDir, databaseUrl: url }
       const verify = () =>
         callHermod(['backup', 'verify', '--url', url], { HERMOD_SECRET_KEY: secretKey })
-      expect((await verify()).err).toContain('use the database of --url')
+      expect((await verify()).err).toContain('uses the database of --url')
       using target = new TempFolder('file-backups')
       const settings = { ...watched.settings, HERMOD_SECRET_KEY: secretKey }
       const files = await backupCommand(['files', '--to', join(target.path, 'all')], settings)

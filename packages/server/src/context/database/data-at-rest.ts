@@ -12,7 +12,7 @@ import { sql } from '../../db/kysely.js'
 import { findSchemaDifference } from '../../db/migrations/migrate.js'
 import { SecretKeys } from '../../lib/secrets/secret-keys.js'
 import { FolderLockedError, lockFolder } from '../../lib/system/folder-lock.js'
-import { listLiveNodes } from '../../nodes/live-nodes.js'
+import { listLiveNodes, nodesUse } from '../../nodes/live-nodes.js'
 import { TransferError } from '../../transfer/transfer-error.js'
 import { openS3 } from '../adapters/blob-store.js'
 import { hasSecretKey, loadSecretKeys } from '../secret-key.js'
@@ -124,7 +124,7 @@ async function requireNoNodes(db: Queryable, database: Database): Promise<void> 
   const nodes = await listLiveNodes(database)
   if (nodes.length > 0)
     throw new TransferError(
-      `the nodes ${nodes.map(({ id }) => id).join(', ')} use the database; stop them (a killed one counts for a minute), run hermod maintenance on, or name a standby or a restored copy in ${settings.databaseUrl.name}`,
+      `${nodesUse(nodes)} the database; stop them (a killed one counts for a minute), run hermod maintenance on, or name a standby or a restored copy in ${settings.databaseUrl.name}`,
     )
 }
 

@@ -12,7 +12,7 @@ import { appPrefix, fileOfKey } from '../../domain/files/file-model.js'
 import { sealedKeyId } from '../../lib/secrets/secret-box.js'
 import { SecretKeys } from '../../lib/secrets/secret-keys.js'
 import { lockNewFolder } from '../../lib/system/folder-lock.js'
-import { listLiveNodes } from '../../nodes/live-nodes.js'
+import { listLiveNodes, nodesUse } from '../../nodes/live-nodes.js'
 import { exportedText } from '../../transfer/addresses.js'
 import type { WorkOptions } from '../../transfer/digest.js'
 import {
@@ -131,7 +131,7 @@ async function requireNoNodes(database: Database): Promise<void> {
   const nodes = database.dialect.name === 'postgres' ? await listLiveNodes(database) : []
   if (nodes.length > 0)
     throw new TransferError(
-      `the nodes ${nodes.map(({ id }) => id).join(', ')} use the database; stop them (a killed one counts for a minute), or name another database in ${settings.databaseUrl.name}`,
+      `${nodesUse(nodes)} the database; stop them (a killed one counts for a minute), or name another database in ${settings.databaseUrl.name}`,
     )
 }
 

@@ -33,6 +33,8 @@ export interface DatabaseOptions {
   readonly goesByClock?: boolean | undefined
   /** The schema changes without a copy of the embedded database from before. */
   readonly withoutCopy?: boolean | undefined
+  /** What names the database of PostgreSQL; default: its setting. */
+  readonly urlSource?: string | undefined
   /** The build as which this one opens the database; for tests of upgrades. */
   readonly release?: Release | undefined
 }
@@ -75,12 +77,12 @@ export function databasePath(dataDir: string): string {
  * @throws Error when it cannot hold the data of this build
  */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  const { config, release } = options
+  const { config, release, urlSource = configOptions.databaseUrl.name } = options
   const { storage } = config
   const name =
     storage.kind === 'sqlite'
       ? databasePath(storage.dataDir)
-      : `of ${configOptions.databaseUrl.name} (${storage.redactedUrl})`
+      : `of ${urlSource} (${storage.redactedUrl})`
   const database = await createDatabase(options)
   try {
     await requireUsable(database, { name, release, wayBack: (newer) => wayBack(config, newer) })

@@ -23,7 +23,7 @@ import { latestSchema } from '../../db/migrations/migrate.js'
 import type { Passphrase } from '../../lib/secrets/passphrase-file.js'
 import { redactUrl } from '../../lib/secrets/redact.js'
 import { keyId } from '../../lib/secrets/secret-keys.js'
-import { listLiveNodes } from '../../nodes/live-nodes.js'
+import { listLiveNodes, nodesUse } from '../../nodes/live-nodes.js'
 import { createLog } from '../../observability/log.js'
 import { type Digest, digestDatabase, rowsOf, type WorkOptions } from '../../transfer/digest.js'
 import { type ContextOptions, openContext } from '../context.js'
@@ -253,6 +253,7 @@ function copyOptions(
   const pool = storage.kind === 'postgres' ? storage : { maxConnections: 2, deadlineMs: 60_000 }
   return {
     ...opening,
+    urlSource: '--url',
     config: {
       ...opening.config,
       storage: { ...pool, kind: 'postgres', redactedUrl: redactUrl(url) },
@@ -282,6 +283,6 @@ async function requireNoNodes(database: Database): Promise<void> {
   const nodes = await listLiveNodes(database)
   if (nodes.length > 0)
     throw new BackupError(
-      `the nodes ${nodes.map(({ id }) => id).join(', ')} use the database of --url (a copy shows them for a minute); name a restored copy, on which no node runs`,
+      `${nodesUse(nodes)} the database of --url (a copy shows them for a minute); name a restored copy, on which no node runs`,
     )
 }

@@ -24,13 +24,13 @@ describe('jobs in the process of a command', () => {
   it('run at once, with progress and a result', async () => {
     work = async ({ progress }) => {
       progress({ done: 1, total: 2 })
-      progress({ done: 2 })
+      progress({ done: 2, text: 'the last step' })
       return { parts: 2 }
     }
     const jobId = await jobs.start(kind, {})
     await ended(jobId)
     expect(await jobs.get(jobId)).toMatchObject({
-      ...{ state: 'done', done: 2, total: 2, result: { parts: 2 } },
+      ...{ state: 'done', done: 2, total: 2, text: '', result: { parts: 2 } },
     })
   })
 
@@ -55,7 +55,9 @@ describe('jobs in the process of a command', () => {
         )
       })
     const jobId = await jobs.start(kind, {})
-    await expect(jobs.start(kind, {})).rejects.toThrow('such a job is unfinished')
+    await expect(jobs.start(kind, {})).rejects.toThrow(
+      'such a job is unfinished: work, job 1; wait for its end, or run hermod job cancel 1',
+    )
     await jobs.stop()
     expect(isClean).toBe(true)
     expect(await jobs.get(jobId)).toMatchObject({ state: 'cancelled', isCancelled: true })

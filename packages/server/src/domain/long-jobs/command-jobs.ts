@@ -30,9 +30,12 @@ export class CommandJobs implements LongJobs {
     params: Params,
   ): Promise<number> {
     const { handlerOf, clock } = this.options
-    const unfinished = [...this.#jobs.values()].filter(({ job }) => job.endedAt === null)
-    if (unfinished.filter(({ job }) => job.kind === kind.name).length >= kind.maxUnfinished)
-      throw tooManyJobs(kind.name)
+    const unfinished = [...this.#jobs.values()].filter(
+      ({ job }) => job.endedAt === null && job.kind === kind.name,
+    )
+    const [oldest] = unfinished
+    if (oldest && unfinished.length >= kind.maxUnfinished)
+      throw tooManyJobs(kind.name, oldest.job.jobId)
     const handler = handlerOf(kind.name)
     if (!handler) throw new Error(`no handler for ${kind.name}`)
     // No stored job has such an ID.
@@ -91,7 +94,7 @@ export class CommandJobs implements LongJobs {
           running.job = { ...running.job, ...changes }
         },
       })
-      running.job = { ...running.job, state: 'done', result }
+      running.job = { ...running.job, state: 'done', text: '', result }
     } catch (error) {
       const text = error instanceof Error ? error.message : String(error)
       running.job = signal.aborted

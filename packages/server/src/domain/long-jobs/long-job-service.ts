@@ -68,7 +68,8 @@ export class LongJobService implements LongJobs {
     return database.transaction(async (tx) => {
       const [jobId = 0] = ids.takeReserved(1)
       const job = { jobId, kind: kind.name, params, createdAt: clock.now() }
-      if (!(await store.insert(tx, job, kind.maxUnfinished))) throw tooManyJobs(kind.name)
+      if (!(await store.insert(tx, job, kind.maxUnfinished)))
+        throw tooManyJobs(kind.name, await store.oldestUnfinished(tx, kind.name))
       await jobs.enqueue(tx, longJob, { appId: '', payload: { jobId } })
       return jobId
     })
@@ -80,7 +81,7 @@ export class LongJobService implements LongJobs {
 
   async get(jobId: Int64): Promise<LongJob> {
     const job = await this.options.database.read((db) => this.options.store.find(db, jobId))
-    if (!job) throw new AppError('job_not_found')
+    if (!job) throw new AppError('job_not_found', `${jobId}; hermod job list shows the jobs`)
     return job
   }
 
@@ -158,6 +159,11 @@ function paramsOf({ params }: BegunRun): object {
 }
 
 /** The refusal of a job of a kind of which as many are unfinished as may be. */
-export function tooManyJobs(kind: string): AppError {
-  return new AppError('too_many_jobs', `${kind}; hermod job list shows the jobs`)
+export function tooManyJobs(kind: string, jobId: Int64 | null): AppError {
+  // It may have ended since.
+  const remedy =
+    jobId === null
+      ? '; hermod job list shows the jobs'
+      : `, job ${jobId}; wait for its end, or run hermod job cancel ${jobId}`
+  return new AppError('too_many_jobs', `${kind}${remedy}`)
 }

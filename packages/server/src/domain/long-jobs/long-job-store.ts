@@ -70,6 +70,19 @@ export class LongJobStore {
     return false
   }
 
+  /** @returns null when all of the kind have ended */
+  async oldestUnfinished(db: Queryable, kind: string): Promise<Int64 | null> {
+    const row = await db
+      .selectFrom('long_jobs')
+      .select('job_id as jobId')
+      .where('kind', '=', kind)
+      .where(isUnfinished)
+      .orderBy('job_id')
+      .limit(1)
+      .executeTakeFirst()
+    return row?.jobId ?? null
+  }
+
   async list(db: Queryable, before: Int64 | undefined, limit: number): Promise<LongJob[]> {
     const rows = await db
       .selectFrom('long_jobs')
@@ -132,6 +145,8 @@ export class LongJobStore {
     await this.#ofRun(tx, run)
       .set({
         ...progress,
+        // The text is that of the last step.
+        ...(end.state === 'done' && { text: '' }),
         state: end.state,
         result: end.state === 'done' ? JSON.stringify(end.result) : '',
         error: end.state === 'failed' ? end.error : '',
