@@ -3,8 +3,9 @@ import type { Database } from '../../db/database.js'
 import { requireUsable } from './start-check.js'
 
 /** The refusal of a database whose first connection fails. */
-function refusal(message: string): Promise<string> {
-  const dialect = { findProblem: () => Promise.reject(new Error(message)) }
+function refusal(failure: string | Error): Promise<string> {
+  const error = typeof failure === 'string' ? new Error(failure) : failure
+  const dialect = { findProblem: () => Promise.reject(error) }
   return requireUsable({ dialect } as unknown as Database, {
     name: 'of a test',
     wayBack: () => '',
@@ -24,6 +25,13 @@ describe('a database that cannot be used', () => {
     )
     expect(await refusal('database "none" does not exist')).toBe(
       'the database of a test cannot be used: database "none" does not exist',
+    )
+  })
+
+  it('is not what a build that is not whole is called', async () => {
+    const text = "The requested module './a.js' does not provide an export named 'b'"
+    expect(await refusal(new SyntaxError(text))).toBe(
+      `the build of Hermod is not whole: ${text}; build it again`,
     )
   })
 })

@@ -23,6 +23,11 @@ interface StartCheckOptions {
 export async function requireUsable(database: Database, options: StartCheckOptions): Promise<void> {
   const { name } = options
   const problem = await findProblem(database, options).catch((error: NodeJS.ErrnoException) => {
+    // Of the build, and not of the database: a module that is missing, or older than another one.
+    if (error instanceof SyntaxError || error.code === 'ERR_MODULE_NOT_FOUND')
+      throw new Error(`the build of Hermod is not whole: ${error.message}; build it again`, {
+        cause: error,
+      })
     // A name with several addresses fails with an error that has a code and no text.
     const reason = error.message || error.code || 'unknown'
     const text = `the database ${name} cannot be used: ${reason}${remedyOf(reason)}`
