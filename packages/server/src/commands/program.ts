@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander'
 import { ConfigError } from '../config/config.js'
 import { CommandFailure, RestartNeeded } from './runtime/call.js'
+import { printable } from './runtime/output.js'
 import { CommandContext, type CommandDependencies } from './runtime/command.js'
 
 export type {
@@ -95,7 +96,7 @@ export async function runProgram(
       return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
     const report = args.includes('--json')
       ? JSON.stringify(asJson(error))
-      : `hermod: ${optionText(error)}`
+      : `hermod: ${printable(optionText(error))}`
     dependencies.stderr.write(`${report}\n`)
     if (error instanceof RestartNeeded) return restartCode
     return error instanceof ConfigError ? exitCodes.usage : exitCodes.failed

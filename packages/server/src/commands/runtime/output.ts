@@ -13,8 +13,19 @@ export class Printer {
 
   /** Scripts get the value, people the text. */
   print(value: unknown, text: () => string): void {
-    this.out.write(`${this.json ? JSON.stringify(value) : text()}\n`)
+    this.out.write(`${this.json ? JSON.stringify(value) : printable(text())}\n`)
   }
+}
+
+/**
+ * Returns a text with the control characters of JSON in place of those that a terminal obeys: names
+ * of users and files of strangers may have any.
+ */
+export function printable(text: string): string {
+  return text.replace(
+    /[^\P{Cc}\n\t]/gu,
+    (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }
 
 /** Rows under their column names, aligned; the columns are those of the first row. */
@@ -39,7 +50,7 @@ export function formatCell(name: string, value: unknown): string {
     return value === 0 ? '-' : new Date(value).toISOString()
   if (value === null || value === undefined || value === '') return '-'
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+  return typeof value === 'object' ? JSON.stringify(value) : printable(String(value))
 }
 
 function align(lines: readonly (readonly string[])[]): string {
