@@ -176,13 +176,18 @@ const remedies: Readonly<Record<string, (appId: string) => string>> = {
   event_consumers: () => 'readers of the log begin with a cursor of their own, or the next event',
 }
 
+/** Another version may name more. */
+function remedyOf(what: string): ((appId: string) => string) | undefined {
+  return Object.hasOwn(remedies, what) ? remedies[what] : undefined
+}
+
 function nextSteps(imported: ExportedApps): string[] {
   const lines = Object.entries(imported).flatMap(([appId, had]) => [
     `${appId}: users have no password; they log in with tokens of the app's server, by an identity issuer, or after hermod user reset-password.`,
     ...Object.entries({ admin_tokens: 0, ...had }).map(([what, count]) => {
       const name = what.replaceAll('_', ' ')
       const had = count > 0 ? `${count} ${name} were left behind` : `no ${name} yet`
-      return `  ${had}: ${remedies[what]?.(appId) ?? 'set them up again'}`
+      return `  ${had}: ${remedyOf(what)?.(appId) ?? 'set them up again'}`
     }),
   ])
   return lines.length > 0 ? ['', 'Next, when the service runs:', ...lines] : []

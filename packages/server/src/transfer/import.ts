@@ -24,7 +24,7 @@ import { findOwned } from './portable.js'
 import { TransferError } from './transfer-error.js'
 
 /** The most by which reserved IDs may be ahead of the clock: reservations, and clocks that differ. */
-const maxLeadMs = 3_600_000
+export const maxLeadMs = 3_600_000
 
 /** The installation that an export is imported into. */
 export interface ImportTarget {

@@ -14,10 +14,12 @@ export async function listLeftBehind(db: Queryable): Promise<Readonly<Record<str
       union all select app_id, 'webhook_endpoints', count(*) from webhook_endpoints group by app_id
       union all select app_id, 'event_consumers', count(*) from event_consumers group by app_id
     ) c on c.app_id = a.app_id order by a.app_id, c.what`.execute(db)
-  const apps: Record<string, Record<string, number>> = {}
+  // Names of properties of every object may be application IDs.
+  const apps = new Map<string, [string, number][]>()
   for (const { app, what, count } of rows) {
-    apps[app] ??= {}
-    if (what !== null) Object.assign(apps[app], { [what]: Number(count) })
+    const had = apps.get(app) ?? []
+    if (what !== null) had.push([what, Number(count)])
+    apps.set(app, had)
   }
-  return apps
+  return Object.fromEntries([...apps].map(([app, had]) => [app, Object.fromEntries(had)]))
 }

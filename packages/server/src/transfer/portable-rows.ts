@@ -9,8 +9,10 @@ export interface PortableTarget {
   readonly linkKeyOf: LinkKeyOf
   /** The address of this installation, for addresses of files; null: it is not known. */
   readonly base: string | null
-  /** The greatest value of instants, positions and IDs of messages that rows may have. */
+  /** The greatest value of instants and positions that rows may have. */
   readonly greatest: number
+  /** The greatest ID of messages that rows may have. */
+  readonly greatestId: number
   /** Returns secrets of an application of this installation, by column of `apps`. */
   readonly secretsOf: (appId: string) => Readonly<Record<string, string>>
   /** Returns what is wrong with a row of a table: the end of a sentence, or null. */
@@ -20,10 +22,18 @@ export interface PortableTarget {
 /** Numbers that are read or added up for all applications together, by table. */
 const readTogether: Readonly<Record<string, readonly string[]>> = {
   apps: ['created_at'],
-  outbox_heads: ['position', 'first_msg_id', 'last_msg_id', 'last_broadcast_id'],
+  outbox_heads: ['position'],
   outbox_positions: ['position'],
   files: ['size', 'crc32', 'created_at'],
 }
+
+/** IDs of messages. A service continues after them, with all later IDs of all applications. */
+const messageIds = /^(?:(?:\w+_)?msg_id|reply_to_id|last_broadcast_id|broadcasts_after)$/
+
+/** IDs of users and transactions, and capacities of groups, may have 64 bits. */
+const ofServers = /(?:_(?:id|by)|^capacity)$/
+const all = { least: Number.NEGATIVE_INFINITY, greatest: Number.POSITIVE_INFINITY }
+const exact = { least: Number.MIN_SAFE_INTEGER, greatest: Number.MAX_SAFE_INTEGER }
 
 /**
  * Returns the rules for the rows of a portable export. It may come from a stranger, so no row may
@@ -48,10 +58,10 @@ function acceptedValues(target: PortableTarget, type: LineType, values: LineValu
     const { kind, member, name = '' } = type.columns[at] ?? {}
     if (kind === 'text' && typeof value === 'string')
       return textOf(target, appId, { text: value, member: String(member) })
-    const isTogether = readTogether[type.name]?.includes(name) ?? false
-    if (value !== null && isTogether && !(Number(value) >= 0 && Number(value) <= target.greatest))
+    const { least, greatest } = boundsOf(target, type, name)
+    if (value !== null && kind !== 'text' && !(Number(value) >= least && Number(value) <= greatest))
       throw new LineError(
-        `has ${value} in ${member}, which is no number from 0 to ${target.greatest}`,
+        `has ${value} in ${member}, which is no number from ${least} to ${greatest}`,
       )
     return value
   })
@@ -59,6 +69,17 @@ function acceptedValues(target: PortableTarget, type: LineType, values: LineValu
   const problem = target.rowProblem(type.name, row)
   if (problem !== null) throw new LineError(problem)
   return accepted
+}
+
+function boundsOf(
+  { greatest, greatestId }: PortableTarget,
+  { name: table }: LineType,
+  name: string,
+) {
+  if (messageIds.test(name)) return { least: 0, greatest: greatestId }
+  if (readTogether[table]?.includes(name)) return { least: 0, greatest }
+  // At the end of 64 bits an addition fails, with those of other applications in the same statement.
+  return ofServers.test(name) ? all : exact
 }
 
 function textOf(

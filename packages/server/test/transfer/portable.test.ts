@@ -7,6 +7,7 @@ import { pino } from 'pino'
 import { loadConfig } from '../../dist/config/config.js'
 import { checkImport, importData } from '../../dist/context/database/import-data.js'
 import { Database } from '../../dist/db/database.js'
+import { sql } from '../../dist/db/kysely.js'
 import { migrate } from '../../dist/db/migrations/migrate.js'
 import { lineTypes } from '../../dist/transfer/lines.js'
 import { openDialect } from '../support/database/database-place.js'
@@ -254,6 +255,20 @@ describe('portable exports', () => {
       'has 9007199254740993 in position',
     ],
     [
+      'an ID of the future, after which all others would follow',
+      'conversations',
+      /"last_msg_id":"\d+"/,
+      '"last_msg_id":"4503599627370496"',
+      'has 4503599627370496 in last_msg_id',
+    ],
+    [
+      'a number at the end of 64 bits',
+      'conversations',
+      /"seq":"\d+"/,
+      '"seq":"9223372036854775807"',
+      'has 9223372036854775807 in seq',
+    ],
+    [
       'a link of another application',
       'users',
       '"avatar":"',
@@ -298,6 +313,37 @@ describe('portable exports', () => {
     expect(JSON.stringify(found)).toContain(text)
     expect(existsSync(there.dataDir)).toBe(false)
     expect(await failure(there)).toContain(text)
+  })
+
+  it('have the applications whose IDs are names of properties of every object', async () => {
+    await using source = await filled()
+    {
+      await using database = new Database(openDialect(source))
+      for (const appId of ['constructor', '__proto__'])
+        await database.transaction((tx) =>
+          sql`insert into apps (app_id, name, status, open_registration, registration_secret, file_link_key, settings, created_at)
+            select ${appId}, name, 0, 0, 'sealed', file_link_key, settings, 0 from apps where app_id = 'app0'`.execute(
+            tx,
+          ),
+        )
+    }
+    await exported(source)
+    const { apps } = JSON.parse(readFileSync(join(source.exportFolder, 'manifest.json'), 'utf8'))
+    expect(Object.entries(apps)).toContainEqual(['constructor', { registration_secret: 1 }])
+    expect(Object.entries(apps)).toContainEqual(['__proto__', { registration_secret: 1 }])
+    await using there = await Installation.create(sqlite)
+    const { out } = await there.hermod('import', source.exportFolder)
+    expect(out).toContain('constructor: users have no password')
+  })
+
+  it('cannot name the files of another application, which an undo would remove', async () => {
+    await using there = await changed((folder) =>
+      rewriteManifest(folder, (each) => ({ ...each, apps: { ...each.apps, 'app2/7d': {} } })),
+    )
+    expect(await failure(there)).toContain(
+      'manifest.json of the export has the application app2/7d',
+    )
+    expect(existsSync(there.dataDir)).toBe(false)
   })
 
   it('with a file of another application, IDs of the future or two equal rows are refused', async () => {

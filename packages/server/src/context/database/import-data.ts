@@ -8,7 +8,9 @@ import { options as settings } from '../../config/options.js'
 import type { Database, Queryable } from '../../db/database.js'
 import { IdentityStore } from '../../db/identity/identity-store.js'
 import { migrate, migrationNames, pendingChange } from '../../db/migrations/migrate.js'
+import { appIdPattern } from '../../domain/apps/app-model.js'
 import { appPrefix, fileOfKey } from '../../domain/files/file-model.js'
+import { firstIdAt } from '../../lib/ids/ids.js'
 import { sealedKeyId } from '../../lib/secrets/secret-box.js'
 import { SecretKeys } from '../../lib/secrets/secret-keys.js'
 import { lockNewFolder } from '../../lib/system/folder-lock.js'
@@ -20,6 +22,7 @@ import {
   type ImportReport,
   type ImportTarget,
   importInstallation,
+  maxLeadMs,
   notEmpty,
   requireImportable,
 } from '../../transfer/import.js'
@@ -178,6 +181,7 @@ function portableRulesOf(
     linkKeyOf: (appId) => secrets.linkKeyOf(appId),
     base: config.http.publicUrl,
     greatest,
+    greatestId: firstIdAt(Date.now() + maxLeadMs),
     secretsOf: (appId) => secrets.columnsOf(appId),
     rowProblem: portableRowProblem,
   })
@@ -218,6 +222,7 @@ async function verifiedExport(
 ): Promise<CompleteExport> {
   const { files, http } = options.config
   const found = await readExport(resolve(from))
+  requireAppIds(found)
   const keyIds = secretKeyIds(options)
   requireImportable(found, {
     ...{ keyIds, keyRemedy, migrations: migrationNames(), store: files.store.kind },
@@ -226,6 +231,15 @@ async function verifiedExport(
   })
   await verifyParts(found, work)
   return found
+}
+
+/** An undo removes rows and files by these. */
+function requireAppIds({ manifest }: CompleteExport): void {
+  const foreign = Object.keys(manifest.apps).find((appId) => !appIdPattern.test(appId))
+  if (foreign !== undefined)
+    throw new TransferError(
+      `manifest.json of the export has the application ${foreign}, and no application has such an ID; run hermod export again`,
+    )
 }
 
 /** A database without tables is empty, too. One of an earlier version stays as it is. */

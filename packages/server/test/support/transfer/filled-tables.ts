@@ -14,6 +14,10 @@ const values: Readonly<Record<ColumnType, readonly (string | number | bigint)[]>
   integer: [2 ** 31 - 1, -(2 ** 31) + 1, 0],
   smallint: [2 ** 15 - 1, -(2 ** 15) + 1, 0],
 }
+/** Of numbers that servers do not choose a portable export has no others. */
+const exact = [Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, 7]
+const isExact = /^(?!.*_(?:id|by)$|capacity$)/
+const isMessageId = /^(?:(?:\w+_)?msg_id|reply_to_id|last_broadcast_id|broadcasts_after)$/
 const rows = [0, 1, 2]
 
 /** Values that rules of a table or sums demand. */
@@ -33,8 +37,6 @@ const own: Readonly<Record<string, (row: number) => string | number>> = {
   'files.content_type': () => 'image/png',
   'outbox_heads.position': (row) => row + 5,
   'outbox_heads.first_msg_id': () => 0,
-  'outbox_heads.last_msg_id': (row) => row,
-  'outbox_heads.last_broadcast_id': (row) => row,
   'outbox_positions.position': (row) => row + 5,
 }
 
@@ -49,7 +51,9 @@ export async function fillTables(database: Database): Promise<void> {
       Object.entries(kinds).map(([column, kind]) => {
         if (column in remade) return kind === 'text' ? '' : 0
         if (row === 2 && nullable.has(column)) return null
-        return (own[`${name}.${column}`] ?? own[column])?.(row) ?? values[kind][row]
+        const given = kind === 'bigint' && isExact.test(column) ? exact : values[kind]
+        const demanded = (own[`${name}.${column}`] ?? own[column])?.(row)
+        return demanded ?? (isMessageId.test(column) ? row : given[row])
       }),
     )
     await database.transaction((tx) => database.bulk(tx, { table: name, columns: kinds }, inserted))
