@@ -10,7 +10,8 @@ const cacheKilobytes = 32_768
 export function openTemporaryDatabase(folder: string): DatabaseSyncInstance {
   // SQLite reads it once in a process, and writes the pieces of large sorts there too.
   process.env.SQLITE_TMPDIR = folder
-  const database = new DatabaseSync('')
+  // A defensive connection ignores `journal_mode = off`, and its journal takes room on the disk.
+  const database = new DatabaseSync('', { defensive: false })
   for (const pragma of ['journal_mode = off', 'synchronous = off', 'temp_store = file'])
     database.exec(`pragma ${pragma}`)
   database.exec(`pragma cache_size = -${cacheKilobytes}`)

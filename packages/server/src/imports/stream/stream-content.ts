@@ -19,18 +19,26 @@ const attachmentMembers = [
 ]
 const addressMembers = ['asset_url', 'image_url', 'og_scrape_url', 'title_link', 'thumb_url']
 
-/** Makes content and ext: addresses and custom fields are in ext, below `stream`. */
+/** The most bytes that one of the mentions takes in `config`: an ID of 64 bits with a comma. */
+const mentionBytes = 20
+const configBytes = '{"mentionList":[]}'.length
+
+/**
+ * Makes content and ext: addresses and custom fields are in ext, below `stream`.
+ * @param mentions the number of them, which `config` needs room for
+ */
 export function contentOf(
   { text = '', attachments = [] }: Pick<StreamValues<'message'>, 'text' | 'attachments'>,
   custom: JsonObject,
+  mentions: number,
 ): MadeContent | { readonly leftOut: string } | { readonly fault: string } {
   const kept = attachments.map(keptOf).filter((each) => Object.keys(each).length > 0)
   const written = storable(text)
   const content = written === '' ? kept.map(addressOf).filter(Boolean).join('\n') : written
   if (content === '') return { leftOut: 'a message without a text and without an address' }
-  if (Buffer.byteLength(content) > maxBytes)
-    return { fault: `text is longer than ${maxBytes} bytes` }
-  const room = maxBytes - Buffer.byteLength(content)
+  const config = mentions === 0 ? 0 : configBytes + mentions * mentionBytes
+  const room = maxBytes - Buffer.byteLength(content) - config
+  if (room < 0) return { fault: `text is longer than ${maxBytes - config} bytes` }
   const parts = [
     ...(kept.length > 0 ? [{ name: 'attachments', value: kept as unknown }] : []),
     ...(Object.keys(custom).length > 0 ? [{ name: 'custom', value: custom as unknown }] : []),

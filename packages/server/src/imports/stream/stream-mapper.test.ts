@@ -180,6 +180,11 @@ describe('items of Stream', () => {
     ['message', { ...message, created_at: 'yesterday' }, 'created_at must be a time'],
     ['message', { ...message, created_at: '2999-01-01T00:00:00Z' }, 'in the future'],
     ['message', { ...message, text: 'x'.repeat(65_537) }, 'longer than 65536 bytes'],
+    [
+      'message',
+      { ...message, text: 'x'.repeat(65_536), mentioned_users_ids: ['ben'] },
+      'longer than 65498 bytes',
+    ],
     ['message', { ...message, attachments: 'none' }, 'attachments must be'],
     ['reaction', { message_id: 'm', type: 'x'.repeat(65), user_id: 'a' }, 'at most 64 bytes'],
     ['nothing', {}, 'unknown type'],

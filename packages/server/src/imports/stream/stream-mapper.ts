@@ -264,7 +264,8 @@ function mapMessage(
   if (left !== null) return { leftOut: left, id }
   if (created_at < earliestMessage || created_at > now)
     return { fault: 'created_at lies before the year 2000 or in the future' }
-  const made = contentOf(values, custom)
+  const mentions = mentionsOf(values)
+  const made = contentOf(values, custom, mentions.length)
   if ('leftOut' in made) return { leftOut: made.leftOut, id }
   if ('fault' in made) return made
   const isThread = parent_id !== undefined && quoted_message_id === undefined
@@ -278,7 +279,7 @@ function mapMessage(
       content: made.content,
       ext: made.ext,
       original: quoted_message_id ?? parent_id ?? '',
-      mentions: JSON.stringify(mentionsOf(values)),
+      mentions: JSON.stringify(mentions),
       pinned_by: isPinned ? (values.pinned_by_id ?? values.pinned_by ?? '') : '',
       pinned_at: isPinned ? pinned_at : 0,
     },
