@@ -1,18 +1,18 @@
 /** Reads a backup in its folder and checks every byte of it, in place. */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { assertKey } from '../blobs/blob-keys.js'
 import { counted } from '../lib/counted.js'
 import type { Passphrase } from '../lib/secrets/passphrase-file.js'
+import { readSmallFile, sizeOfFile } from '../lib/system/regular-file.js'
 import type { WorkOptions } from '../transfer/digest.js'
 import { BackupError } from './backup-error.js'
 import type { HashedFile } from './blob-copy.js'
 import { type BackupSecrets, unlock } from './encryption/backup-secrets.js'
 import { filesRoot, isKeyFileOf } from './encryption/files-key.js'
 import { Opener, SealedFileError, type SealedName } from './encryption/sealed-file.js'
-import { type FileLine, KeyIndex, linesOf } from './key-index.js'
+import { type FileLine, KeyIndex, listedFilesOf } from './key-index.js'
 import { type Manifest, parseManifest } from './manifest.js'
 import { completeFile, isOfEmptyFolder, newestBackup, noBackupYet } from './target.js'
 
@@ -67,9 +67,9 @@ export async function openBackup(
     throw new BackupError(
       `${folder} is no complete backup, since ${completeFile} is missing; take another one of hermod backup list`,
     )
-  const bytes = await readFile(join(folder, manifestFile)).catch(missing)
-  const complete = await readFile(join(folder, completeFile), 'utf8')
-  if (bytes === null || complete !== `${sha256Of(bytes)}\n`)
+  const bytes = await smallFile(folder, manifestFile)
+  const complete = await smallFile(folder, completeFile)
+  if (bytes === null || complete?.toString('utf8') !== `${sha256Of(bytes)}\n`)
     throw damaged(folder, [`${manifestFile} is not as ${completeFile} says`])
   const manifest = parseManifest(bytes.toString('utf8'))
   const target = dirname(folder)
@@ -81,9 +81,17 @@ export async function openBackup(
   return { ...opened, ...(await unlock(opened, encryption, unlocking)) }
 }
 
+/** @returns null for a missing file. @throws BackupError for a FIFO and the like, and for a long file */
+function smallFile(folder: string, name: string): Promise<Buffer | null> {
+  return readSmallFile(join(folder, name), badFile(join(folder, name))).catch(missing)
+}
+
+const badFile = (path: string) => (problem: string) =>
+  new BackupError(`${path} ${problem}; take another backup of hermod backup list`)
+
 /** Returns the installation of a target. @throws BackupError */
 async function installationIn(target: string): Promise<string> {
-  const text = (await readFile(join(target, markFile)).catch(missing))?.toString('utf8') ?? ''
+  const text = (await smallFile(target, markFile))?.toString('utf8') ?? ''
   const [, installation] = /^\{"format":1,"installation":"([0-9a-f]{32})"\}\n$/.exec(text) ?? []
   if (installation === undefined)
     throw new BackupError(
@@ -138,6 +146,8 @@ export async function checkBytes(
 async function namesProblems(folder: string, { parts }: Manifest): Promise<string[]> {
   const known = [...parts.map(({ name }) => name), manifestFile, completeFile, verifiedFile]
   const names = await readdir(folder)
+  // It is written at the end.
+  if (names.includes(verifiedFile)) await smallFile(folder, verifiedFile)
   return names.filter((name) => !known.includes(name)).map((name) => `${name} is not of it`)
 }
 
@@ -154,8 +164,7 @@ async function filesProblems(
   try {
     catalogue.addCatalogue(join(root, filesPart))
     let [count, bytes] = [0, 0]
-    for (const text of linesOf(join(folder, filesPart))) {
-      const line = JSON.parse(text) as FileLine
+    for (const line of listedFilesOf(join(folder, filesPart))) {
       count++
       bytes += line.size
       const problem =
@@ -185,7 +194,6 @@ async function fileProblem(
   { key, size, sha256 }: FileLine,
   { root, catalogue, hash, filesKey }: FilePlaces,
 ): Promise<string | null> {
-  assertKey(key)
   const name = `files/${key}`
   const again = 'remove it, and the next hermod backup create copies it again'
   const found = await hash(join(root, name), filesKey && { key: filesKey, name: key })
@@ -211,6 +219,7 @@ async function hashFile(
   const opener = sealed && new Opener(sealed)
   let size = 0
   try {
+    await sizeOfFile(path, badFile(path))
     for await (const chunk of createReadStream(path, { highWaterMark: readBytes })) {
       const bytes = chunk as Buffer
       hash.update(bytes)

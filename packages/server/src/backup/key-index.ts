@@ -1,6 +1,8 @@
 /** Keys of blobs with facts about them, in a database on the disk: a target may have millions. */
-import { closeSync, openSync, readSync, rmSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readSync, rmSync } from 'node:fs'
 import { DatabaseSync } from '@photostructure/sqlite'
+import { isKey } from '../blobs/blob-keys.js'
+import { type Check, isCount, isSha256, parseFile } from '../lib/json-file.js'
 import { LineSplitter } from '../lib/line-splitter.js'
 import { BackupError } from './backup-error.js'
 
@@ -76,9 +78,26 @@ export class KeyIndex implements Disposable {
   }
 }
 
+const fields: Readonly<Record<keyof FileLine, Check>> = {
+  // No key leads out of a folder.
+  key: (value) => typeof value === 'string' && isKey(value),
+  size: isCount,
+  sha256: (value) => value === undefined || isSha256(value),
+}
+
+/** Returns the lines of a list of files. @throws BackupError that names the line and the field that is wrong */
+export function* listedFilesOf(path: string): Generator<FileLine, void> {
+  let number = 0
+  for (const line of linesOf(path)) {
+    number++
+    const bad = (problem: string) => new BackupError(`line ${number} of ${path} ${problem}`)
+    yield parseFile<FileLine>(line, { fields, bad })
+  }
+}
+
 function* strictLinesOf(path: string): Generator<FileLine, void> {
   closeSync(openSync(path, 'r'))
-  for (const line of linesOf(path)) yield JSON.parse(line) as FileLine
+  yield* listedFilesOf(path)
 }
 
 /** Returns the lines of a catalogue without those of which a kill has left a part. */
@@ -91,7 +110,7 @@ export function* catalogueLinesOf(path: string): Generator<FileLine, void> {
 
 function parseOrNull(line: string): FileLine | null {
   try {
-    return JSON.parse(line) as FileLine
+    return parseFile<FileLine>(line, { fields, bad: (problem) => new BackupError(problem) })
   } catch {
     return null
   }
@@ -103,7 +122,9 @@ export function* linesOf(path: string): Generator<string, void> {
   if (file === null) return
   try {
     const chunk = Buffer.allocUnsafe(chunkBytes)
-    const splitter = new LineSplitter((problem) => new BackupError(`${path} ${problem}`))
+    const splitter = new LineSplitter((problem) => new BackupError(`${path} ${problem}`), {
+      acceptsDamage: true,
+    })
     for (;;) {
       const length = readSync(file, chunk, 0, chunk.length, null)
       // A kill may have left a part of the last line.
@@ -117,9 +138,13 @@ export function* linesOf(path: string): Generator<string, void> {
 
 function openOrNull(path: string): number | null {
   try {
-    return openSync(path, 'r')
+    // Opening a FIFO would wait for a writer.
+    const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    if (fstatSync(file).isFile()) return file
+    closeSync(file)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
     throw error
   }
+  throw new BackupError(`${path} is no regular file; remove it`)
 }

@@ -4,6 +4,7 @@ import {
   isCount,
   isListOf,
   isMapOf,
+  isName,
   isObjectOf,
   isOneOf,
   isSha256,
@@ -67,6 +68,8 @@ export function manifestText(manifest: Manifest): string {
   return `${JSON.stringify(manifest, null, 2)}\n`
 }
 
+/** The database, the list of files, and the secrets of an encrypted backup. */
+const backupParts = ['hermod.db', 'files.ndjson', 'private.json'] as const
 const partName = /^[a-z0-9][a-z0-9._-]*$/
 
 export const isDigest: Check = isMapOf(isObjectOf({ count: isCount, sum: isSha256 }))
@@ -74,11 +77,11 @@ export const isDigest: Check = isMapOf(isObjectOf({ count: isCount, sum: isSha25
 const fields: Readonly<Record<keyof Manifest, Check>> = {
   format: isOneOf(1),
   created_at: isTime,
-  version: isText,
-  schema: isObjectOf({ number: isCount, name: isText }),
+  version: isName,
+  schema: isObjectOf({ number: isCount, name: isName }),
   engine: isOneOf('sqlite', 'postgres'),
-  epoch: isText,
-  secret_key_fingerprint: isText,
+  epoch: isName,
+  secret_key_fingerprint: isName,
   parts: isListOf(
     isObjectOf({
       name: (value) => isText(value) && partName.test(value as string),
@@ -101,14 +104,34 @@ const fields: Readonly<Record<keyof Manifest, Check>> = {
 
 /** Reads the text of a manifest.json. @throws BackupError that names the field that is wrong */
 export function parseManifest(text: string): Manifest {
-  return parseFile<Manifest>(text, {
+  const manifest = parseFile<Manifest>(text, {
     fields,
     bad: (problem) => new BackupError(`manifest.json ${problem}`),
     refuse: ({ format }) =>
       Number(format) > 1
         ? new BackupError(
-            `the backup has the format ${format}, and this build knows the format 1; use the newer build`,
+            `the backup has the format ${Number(format)}, and this build knows the format 1; use the newer build`,
           )
         : null,
   })
+  requireParts(manifest)
+  return manifest
+}
+
+/** @throws BackupError for a part that no backup has, that is missing or that is listed twice */
+function requireParts({ parts, engine }: Manifest): void {
+  const [database, files, secrets] = backupParts
+  const known = new Set<string>(backupParts)
+  for (const { name } of parts)
+    if (!known.delete(name)) {
+      const isKnown = backupParts.some((each) => each === name)
+      throw new BackupError(
+        `manifest.json lists the part ${name}${isKnown ? ' twice' : ', which no backup has'}; take another backup`,
+      )
+    }
+  if (engine !== 'sqlite') known.delete(database)
+  known.delete(secrets)
+  const [missing] = known
+  if (missing !== undefined)
+    throw new BackupError(`manifest.json does not list the part ${missing}; take another backup`)
 }

@@ -1,16 +1,14 @@
 /** Restores a backup into a data folder. */
-import { createReadStream } from 'node:fs'
 import { mkdir, readdir, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { createInterface } from 'node:readline'
 import { serviceStates } from '@hermod/protocol'
-import { assertKey } from '../blobs/blob-keys.js'
 import { Database } from '../db/database.js'
 import { sqliteDialect } from '../db/dialect/sqlite.js'
 import { raiseIdSlots } from '../db/id-reservations.js'
 import { IdentityStore } from '../db/identity/identity-store.js'
 import { currentSchemaNumber, findSchemaProblem, migrate } from '../db/migrations/migrate.js'
 import { lockNewFolder, restoringFolder } from '../lib/system/folder-lock.js'
+import { sizeOfFile } from '../lib/system/regular-file.js'
 import { syncFolder } from '../lib/system/sync-folder.js'
 import type { WorkOptions } from '../transfer/digest.js'
 import { BackupError } from './backup-error.js'
@@ -18,7 +16,7 @@ import { databasePart, filesPart, type OpenedBackup } from './backup-files.js'
 import { copyChecked, copyError } from './checked-copy.js'
 import { privatePart } from './encryption/backup-secrets.js'
 import { filesRoot } from './encryption/files-key.js'
-import type { FileLine } from './key-index.js'
+import { listedFilesOf } from './key-index.js'
 import { KnownTargets, knownTargetsFile } from './known-targets.js'
 import type { Manifest } from './manifest.js'
 import { erasuresFile } from './target.js'
@@ -185,6 +183,7 @@ async function copyErasures(target: string, work: string): Promise<void> {
   const from = join(target, erasuresFile)
   const to = join(work, erasuresFile)
   try {
+    await sizeOfFile(from, (problem) => new Error(problem))
     await writeFile(to, await readFile(from), { mode: 0o600, flush: true })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
@@ -199,11 +198,8 @@ async function copyFiles(
   copied: (bytes: number) => void,
 ): Promise<void> {
   const root = filesRoot(target, manifest.encryption)
-  const lines = createInterface({ input: createReadStream(join(work, filesPart)) })
   const made = new Set<string>()
-  for await (const line of lines) {
-    const { key, size, sha256 } = JSON.parse(line) as FileLine
-    assertKey(key)
+  for (const { key, size, sha256 } of listedFilesOf(join(work, filesPart))) {
     const to = join(work, 'files', key)
     if (!made.has(dirname(to))) await mkdir(dirname(to), { recursive: true, mode: 0o700 })
     made.add(dirname(to))

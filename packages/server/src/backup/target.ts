@@ -1,9 +1,10 @@
 /** The folder of the backups of one installation. */
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve, sep } from 'node:path'
 import { makeFolder } from '../lib/system/make-folder.js'
+import { readSmallFile } from '../lib/system/regular-file.js'
 import { syncFolder } from '../lib/system/sync-folder.js'
 import { BackupError, targetError } from './backup-error.js'
 import { type Manifest, manifestText, parseManifest } from './manifest.js'
@@ -329,7 +330,8 @@ async function namesIn(folder: string): Promise<string[]> {
 /** @returns null when there is no such file */
 async function textOf(path: string): Promise<string | null> {
   try {
-    return await readFile(path, 'utf8')
+    const bad = (problem: string) => new BackupError(`${path} ${problem}; remove it`)
+    return (await readSmallFile(path, bad)).toString('utf8')
   } catch (error) {
     if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return null
     throw error

@@ -5,11 +5,16 @@ import { isJsonObject, type JsonObject } from './json.js'
 export type Check = (value: unknown) => boolean
 
 export const isText: Check = (value) => typeof value === 'string' && value !== ''
+/** A version, an ID or another name in ASCII: it is printed, and has no control characters. */
+export const isName: Check = (value) =>
+  typeof value === 'string' && /^[A-Za-z0-9][\w.:+-]{0,199}$/.test(value)
 export const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0
 export const isSha256: Check = (value) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value)
 /** RFC 3339, UTC. */
 export const isTime: Check = (value) =>
-  typeof value === 'string' && /^\d{4}-.*Z$/.test(value) && !Number.isNaN(Date.parse(value))
+  typeof value === 'string' &&
+  /^\d{4}-[\d:T.-]{1,40}Z$/.test(value) &&
+  !Number.isNaN(Date.parse(value))
 export const isOneOf =
   (...values: readonly unknown[]): Check =>
   (value) =>

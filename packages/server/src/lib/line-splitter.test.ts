@@ -17,10 +17,18 @@ describe('the lines of chunks', () => {
     },
   )
 
-  it('are refused when one is longer than 64 MiB', () => {
+  it('are refused when one is longer than 16 MiB', () => {
     const splitter = new LineSplitter((problem) => new Error(`the file ${problem}`))
     const chunk = Buffer.alloc(2 ** 20, 'a')
-    for (let each = 0; each < 64; each++) splitter.add(chunk)
-    expect(() => splitter.add(chunk)).toThrow('the file has a line of more than 64 MiB')
+    for (let each = 0; each < 16; each++) splitter.add(chunk)
+    expect(() => splitter.add(chunk)).toThrow('the file has a line of more than 16 MiB')
   })
+
+  it.each([[0xff], [0xed, 0xa0, 0x80], [0xc3]])(
+    'are refused with bytes that are no UTF-8',
+    (...bytes) => {
+      const splitter = new LineSplitter((problem) => new Error(`the file ${problem}`))
+      expect(() => splitter.add(Buffer.from([0x61, ...bytes, 0x0a]))).toThrow('no UTF-8')
+    },
+  )
 })

@@ -1,5 +1,8 @@
+import { isUtf8 } from 'node:buffer'
+
 const lineBreak = 0x0a
-const maxLineBytes = 64 * 1024 * 1024
+/** A row comes from a body of 1 MiB or an imported object of 4 MiB, and its escapes double it at most. */
+const maxLineBytes = 16 * 1024 * 1024
 
 /** Splits the bytes of a file into its lines, chunk by chunk. */
 export class LineSplitter {
@@ -7,8 +10,14 @@ export class LineSplitter {
   #parts: Buffer[] = []
   #rest = 0
 
-  /** @param bad returns the error for a line that is too long; it gets the end of a sentence about the file */
-  constructor(private readonly bad: (problem: string) => Error) {}
+  /**
+   * @param bad returns the error for lines that are too long or no UTF-8; it gets the end of a sentence about the file
+   * @param options.acceptsDamage bytes that are no UTF-8 become U+FFFD
+   */
+  constructor(
+    private readonly bad: (problem: string) => Error,
+    private readonly options: { readonly acceptsDamage?: true } = {},
+  ) {}
 
   /** The bytes after the last line break. */
   get rest(): number {
@@ -27,6 +36,7 @@ export class LineSplitter {
     this.#parts = []
     this.#rest = 0
     this.#keep(chunk.subarray(last + 1))
+    if (!this.options.acceptsDamage && !isUtf8(bytes)) throw this.bad('has bytes that are no UTF-8')
     return bytes.toString('utf8').split('\n')
   }
 

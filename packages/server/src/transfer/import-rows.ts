@@ -4,7 +4,7 @@ import { toInt64 } from '../lib/ids/int64.js'
 import { rowsOf, type WorkOptions } from './digest.js'
 import { type ImportState, moveImport } from './import-store.js'
 import { LineError, type LineType, valuesOf } from './lines.js'
-import { type CompleteExport, type ExportManifest, exportFiles, linesPart } from './manifest.js'
+import { type CompleteExport, type ExportManifest, linesPart } from './manifest.js'
 import { readLineBatches } from './part-lines.js'
 import { TransferError } from './transfer-error.js'
 
@@ -129,6 +129,14 @@ export async function importRows(
   }
 }
 
+/** Texts of both engines, with what is wrong with the lines. */
+const refusals: readonly (readonly [RegExp, string])[] = [
+  [/unique constraint|duplicate key/i, 'two rows have one key'],
+  [/not.null constraint/i, 'a member that every row has is missing'],
+  [/constraint/i, 'a value is not one that rows have'],
+  [/out of range|invalid byte sequence/i, 'the database cannot store a value'],
+]
+
 /** @throws TransferError for rows that the database refuses, such as two with one key */
 async function insert(
   write: () => Promise<unknown>,
@@ -139,27 +147,19 @@ async function insert(
     await write()
   } catch (error) {
     const { message } = error as Error
-    if (!/constraint|out of range|invalid byte sequence/i.test(message)) throw error
+    const [, reason] = refusals.find(([text]) => text.test(message)) ?? []
+    if (reason === undefined) throw error
     throw new TransferError(
-      `one of the lines ${from + 1} to ${to} of ${linesPart(part)} cannot be written (${message}); run hermod export again`,
+      `the lines ${from + 1} to ${to} of ${linesPart(part)} cannot be written: ${reason}; run hermod export again`,
       { cause: error },
     )
   }
 }
 
-/**
- * Returns the types with lines in an export, in the order in which their rows are written.
- * @throws TransferError for lines that an export of this kind does not have
- */
-export function typesIn({ parts, kind }: ExportManifest, { types }: RowRules): readonly LineType[] {
+/** Returns the types with lines in an export, in the order in which their rows are written. */
+export function typesIn({ parts }: ExportManifest, { types }: RowRules): readonly LineType[] {
   const names = new Set(parts.map(({ name }) => name))
-  const found = types.filter(({ name }) => names.delete(linesPart(name)))
-  const [foreign] = [...names].filter((name) => name !== exportFiles.fileList)
-  if (foreign !== undefined && kind === 'portable')
-    throw new TransferError(
-      `the export has ${foreign}, which no portable export has in this version; run hermod export again`,
-    )
-  return found
+  return types.filter(({ name }) => names.has(linesPart(name)))
 }
 
 function countOf({ digest }: ExportManifest, type: string): number {
@@ -227,12 +227,23 @@ function parsedValues({ accept }: RowRules, type: LineType, line: string): LineV
     throw new LineError('is no JSON')
   }
   const values = valuesOf(type, parsed)
-  requireNoNul(type, values)
+  requireStorable(type, values)
   return accept ? accept(type, values) : values
 }
 
-/** PostgreSQL does not store U+0000, and the driver of SQLite cuts texts at it. */
-function requireNoNul({ columns }: LineType, values: readonly unknown[]): void {
-  const at = values.findIndex((value) => typeof value === 'string' && value.includes('\0'))
-  if (at >= 0) throw new LineError(`has U+0000 in ${columns[at]?.member}, which no database stores`)
+/**
+ * PostgreSQL does not store U+0000, and the driver of SQLite cuts texts at it. No database stores a
+ * half of a surrogate pair.
+ */
+function requireStorable({ columns }: LineType, values: LineValues): void {
+  for (const [at, value] of values.entries()) {
+    if (typeof value !== 'string') continue
+    const problem = value.includes('\0')
+      ? 'U+0000'
+      : value.isWellFormed()
+        ? null
+        : 'half a character'
+    if (problem !== null)
+      throw new LineError(`has ${problem} in ${columns[at]?.member}, which no database stores`)
+  }
 }

@@ -4,7 +4,7 @@ import type { Database, Queryable, Tx } from '../db/database.js'
 import { raiseIdSlots } from '../db/id-reservations.js'
 import { IdentityStore } from '../db/identity/identity-store.js'
 import { sql } from '../db/kysely.js'
-import { systemClock } from '../lib/clock.js'
+import { dayMs, systemClock } from '../lib/clock.js'
 import { counted } from '../lib/counted.js'
 import { epochMs, tickAt } from '../lib/ids/ids.js'
 import { makeDerived } from './derived.js'
@@ -19,20 +19,20 @@ import {
   undoneSource,
 } from './import-store.js'
 import { type LineScope, lineTypes, wholeScope } from './lines.js'
-import type { CompleteExport, ExportManifest } from './manifest.js'
+import { type CompleteExport, type ExportManifest, exportFiles, linesPart } from './manifest.js'
 import { findOwned } from './portable.js'
 import { TransferError } from './transfer-error.js'
 
 /** The most by which reserved IDs may be ahead of the clock: reservations, and clocks that differ. */
 export const maxLeadMs = 3_600_000
+/** The same of a move, whose IDs nobody else waits for: a clock may be behind by a time zone. */
+const maxMoveLeadMs = dayMs
 
 /** The installation that an export is imported into. */
 export interface ImportTarget {
   /** Its schema is up to date. */
   readonly database: Database
   readonly files: Pick<BlobStore, 'kind' | 'put' | 'stat'>
-  /** Returns the application of a key of the store; null: it is of none. */
-  readonly ownerOf: (key: string) => string | null
   readonly rules: RowRules
   /** See {@link LineScope}. */
   readonly textOf?: LineScope['textOf']
@@ -72,7 +72,7 @@ export interface ImportReport {
  */
 export function requireImportable(
   { folder, manifest }: CompleteExport,
-  { keyIds, keyRemedy, migrations, store: own, ...here }: ImportRequirements,
+  { keyIds, keyRemedy, migrations, store: own, now, ...here }: ImportRequirements,
 ): void {
   const { kind, schema, version, secret_key_fingerprint: key, files } = manifest
   if (!migrations.includes(schema.name)) {
@@ -83,11 +83,13 @@ export function requireImportable(
         : 'builds before 0.1.0 with other schemas do not read one another’s data; import it with the build that made it'
     throw new TransferError(`the export in ${folder} was made by Hermod ${version}: ${remedy}`)
   }
+  requireParts(manifest)
   if (kind === 'move' && !keyIds.includes(key))
     throw new TransferError(
       `the secrets in the export need the secret key ${key}, and this installation has ${keyIds.join(', ') || 'none'}; ${keyRemedy}`,
     )
   if (kind === 'portable') requirePortable(manifest, here)
+  requireIssued(manifest, now)
   if (files.store === 's3' && own === 'folder' && files.count > 0)
     throw new TransferError(
       `${counted(files.count, 'file of the export is', 'files of the export are')} in S3 and not in its folder; set HERMOD_S3_ENDPOINT and the other settings of that store`,
@@ -95,8 +97,8 @@ export function requireImportable(
 }
 
 function requirePortable(
-  { files, ids_reserved_until: until }: ExportManifest,
-  { hasAddress, now }: Pick<ImportRequirements, 'hasAddress' | 'now'>,
+  { files }: ExportManifest,
+  { hasAddress }: Pick<ImportRequirements, 'hasAddress'>,
 ): void {
   if (files.store === 's3')
     throw new TransferError(
@@ -106,11 +108,32 @@ function requirePortable(
     throw new TransferError(
       'the addresses of the files are made anew; set HERMOD_PUBLIC_URL to the address of this installation',
     )
-  // Nodes continue after the last ID, so an instant in the future would stop them until then.
-  if (until > tickAt(now + maxLeadMs))
-    throw new TransferError(
-      `the IDs of the export reach to ${new Date(epochMs + until).toISOString()}, which is after the time of this machine; correct the clock, or wait until then`,
-    )
+}
+
+/** Nodes continue after the last ID, so an instant in the future would stop them until then. */
+function requireIssued({ kind, ids_reserved_until: until }: ExportManifest, now: number): void {
+  if (until <= tickAt(now + (kind === 'move' ? maxMoveLeadMs : maxLeadMs))) return
+  const end = new Date(epochMs + until)
+  const time = Number.isNaN(end.getTime()) ? 'after all times' : `to ${end.toISOString()}`
+  throw new TransferError(
+    `the IDs of the export reach ${time}, which is after the time of this machine; correct the clock, or wait until then`,
+  )
+}
+
+/** @throws TransferError for a part that no export of the kind has, or that is listed twice */
+function requireParts({ kind, parts }: ExportManifest): void {
+  const known = new Set([
+    exportFiles.fileList,
+    ...lineTypes[kind].map(({ name }) => linesPart(name)),
+  ])
+  for (const { name } of parts)
+    if (!known.delete(name))
+      throw new TransferError(
+        lineTypes[kind].some((type) => linesPart(type.name) === name) ||
+          name === exportFiles.fileList
+          ? `the export lists ${name} twice; run hermod export again`
+          : `the export has ${name}, which no ${kind === 'portable' ? 'portable export' : 'export'} has in this version; run hermod export again`,
+      )
 }
 
 /**
@@ -125,13 +148,13 @@ export async function importInstallation(
   options: WorkOptions,
 ): Promise<ImportReport> {
   const { manifest } = found
-  const { database, files, rules, ownerOf } = target
+  const { database, files, rules } = target
   const apps = appsOf(manifest)
   await database.withoutDeadline(async (db) => {
     const state = await begin(db, found, target)
     await importRows(found, { database, db, state, rules }, options)
     if (apps) await requireApps(db, apps)
-    await importFiles(found, files, { ...options, ownerOf })
+    await importFiles(found, files, options)
     await makeDerived(db, { apps, idsReservedUntil: manifest.ids_reserved_until })
     if (database.dialect.name === 'postgres') await sql`analyze`.execute(db)
     options.progress?.({ done: 0, total: rowsOf(manifest.digest), text: 'checking the database' })

@@ -1,5 +1,5 @@
 import { isKey } from '../blobs/blob-keys.js'
-import { type Check, isCount, isSha256, parseFile } from '../lib/json-file.js'
+import { type Check, isCount, isSha256, isText, parseFile } from '../lib/json-file.js'
 import { exportFiles } from './manifest.js'
 import { TransferError } from './transfer-error.js'
 
@@ -17,7 +17,9 @@ const fields: Readonly<Record<keyof ListedFile, Check>> = {
   // No key leads out of a folder.
   key: (value) => typeof value === 'string' && isKey(value),
   size: isCount,
-  content_type: (value) => typeof value === 'string',
+  content_type: (value) =>
+    value === '' ||
+    (isText(value) && /^\P{Cc}*$/u.test(value as string) && (value as string).isWellFormed()),
   sha256: (value) => value === '' || isSha256(value),
 }
 

@@ -1,13 +1,14 @@
 /** The folder of an export, and its description (decision page 079). */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { open, readFile, rename, stat } from 'node:fs/promises'
+import { open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
   type Check,
   isCount,
   isListOf,
   isMapOf,
+  isName,
   isObjectOf,
   isOneOf,
   isSha256,
@@ -15,6 +16,7 @@ import {
   isTime,
   parseFile,
 } from '../lib/json-file.js'
+import { maxManifestBytes, readSmallFile, sizeOfFile } from '../lib/system/regular-file.js'
 import { syncFolder } from '../lib/system/sync-folder.js'
 import type { Digest, WorkOptions } from './digest.js'
 import type { ExportKind } from './lines.js'
@@ -106,12 +108,12 @@ const fields: Readonly<Record<keyof ExportManifest, Check>> = {
   kind: isOneOf('move', 'portable'),
   apps: isMapOf(isMapOf(isCount)),
   created_at: isTime,
-  version: isText,
-  schema: isObjectOf({ number: isCount, name: isText }),
+  version: isName,
+  schema: isObjectOf({ number: isCount, name: isName }),
   engine: isOneOf('sqlite', 'postgres'),
-  epoch: isText,
+  epoch: isName,
   is_copy: isOneOf(true, false),
-  secret_key_fingerprint: (value) => value === '' || isText(value),
+  secret_key_fingerprint: (value) => value === '' || isName(value),
   ids_reserved_until: isCount,
   parts: areParts,
   digest: isMapOf(isObjectOf({ count: isCount, sum: isSha256 })),
@@ -140,6 +142,10 @@ export function linesPart(type: string): string {
 /** Writes the manifest, and after it the mark that the export is complete; both are durable. */
 export async function completeExport(folder: string, manifest: ExportManifest): Promise<void> {
   const text = `${JSON.stringify(manifest, null, 2)}\n`
+  if (Buffer.byteLength(text) > maxManifestBytes)
+    throw new TransferError(
+      'the export has too many applications for one manifest; export them in several folders with --app',
+    )
   await writeDurably(folder, exportFiles.manifest, text)
   await writeDurably(folder, exportFiles.complete, `${sha256Of(text)}\n`)
 }
@@ -150,8 +156,8 @@ export async function completeExport(folder: string, manifest: ExportManifest): 
  * a bad manifest
  */
 export async function readExport(folder: string): Promise<CompleteExport> {
-  const mark = await readOptional(join(folder, exportFiles.complete))
-  const text = await readOptional(join(folder, exportFiles.manifest))
+  const mark = await readOptional(folder, exportFiles.complete)
+  const text = await readOptional(folder, exportFiles.manifest)
   if (mark === null || text === null)
     throw new TransferError(
       `${folder} has no complete export (${exportFiles.complete} or ${exportFiles.manifest} is missing); name the folder that hermod export has written, or run hermod export again`,
@@ -167,7 +173,7 @@ export async function readExport(folder: string): Promise<CompleteExport> {
     refuse: (file) =>
       Number(file.format) > format
         ? new TransferError(
-            `the export in ${folder} was made by Hermod ${file.version} in a newer format; import it with that version or a later one`,
+            `the export in ${folder} was made ${isName(file.version) ? `by Hermod ${file.version} ` : ''}in a newer format; import it with that version or a later one`,
           )
         : null,
   })
@@ -183,7 +189,7 @@ export async function verifyParts(
   let done = 0
   for (const { name, size, sha256 } of parts) {
     const path = join(folder, name)
-    if ((await stat(path).catch(() => null))?.size !== size) throw changed(folder, name)
+    if ((await sizeOf(folder, name)) !== size) throw changed(folder, name)
     const hash = createHash('sha256')
     for await (const chunk of createReadStream(path, { highWaterMark: 2 ** 20 })) {
       signal?.throwIfAborted()
@@ -250,11 +256,26 @@ async function writeDurably(folder: string, name: string, text: string): Promise
   await syncFolder(folder)
 }
 
-async function readOptional(path: string): Promise<string | null> {
+const badFile = (folder: string, name: string) => (problem: string) =>
+  new TransferError(`${name} of the export in ${folder} ${problem}; run hermod export again`)
+
+/** @returns null for a missing file */
+async function readOptional(folder: string, name: string): Promise<string | null> {
+  return orMissing(async () =>
+    (await readSmallFile(join(folder, name), badFile(folder, name))).toString('utf8'),
+  )
+}
+
+/** Returns the size of a file of an export; null for a missing one. @throws TransferError for a FIFO and the like */
+export function sizeOf(folder: string, name: string): Promise<number | null> {
+  return orMissing(() => sizeOfFile(join(folder, name), badFile(folder, name)))
+}
+
+async function orMissing<T>(read: () => Promise<T>): Promise<T | null> {
   try {
-    return await readFile(path, 'utf8')
+    return await read()
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return null
     throw error
   }
 }

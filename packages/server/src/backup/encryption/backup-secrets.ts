@@ -1,8 +1,8 @@
 /** The secret parts of an encrypted backup: its keys, the secret key of the service, and its digest. */
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isListOf, isText, parseFile } from '../../lib/json-file.js'
 import type { Passphrase } from '../../lib/secrets/passphrase-file.js'
+import { readSmallFile } from '../../lib/system/regular-file.js'
 import { BackupError } from '../backup-error.js'
 import { isDigest, type Manifest, type ManifestDigest, manifestText } from '../manifest.js'
 import {
@@ -113,7 +113,8 @@ async function readPrivate(
   const part = parts.find(({ name }) => name === privatePart)
   if (part === undefined || part.size > maxPrivateBytes) return null
   try {
-    const bytes = await readFile(join(folder, privatePart))
+    const bad = (problem: string) => new SealedFileError(problem)
+    const bytes = await readSmallFile(join(folder, privatePart), bad)
     const text = openBytes(bytes, { key, name: privatePart }).toString()
     return parseFile<PrivatePart>(text, {
       fields: { secret_keys: isListOf(isText), digest: isDigest },

@@ -2,9 +2,10 @@
  * Places of files in a target, which backups share: `files/` and its catalogue `files.ndjson`, at the
  * top for plain backups, and below `files-encrypted/<id>/` for those of one passphrase.
  */
-import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isOneOf, parseFile } from '../../lib/json-file.js'
+import { readSmallFile } from '../../lib/system/regular-file.js'
 import { syncFolder } from '../../lib/system/sync-folder.js'
 import {
   type BackupEncryption,
@@ -97,8 +98,12 @@ export async function isKeyFileOf(
   { kdf, files }: BackupEncryption,
 ): Promise<boolean> {
   const path = join(encryptedRoot(target, files.id), keyName)
-  const text = await readFile(path, 'utf8').catch(() => null)
+  const text = await readKeyText(path).catch(() => null)
   return text === keyText({ format: 1, kdf, key: files.key })
+}
+
+async function readKeyText(path: string): Promise<string> {
+  return (await readSmallFile(path, (problem) => new SyntaxError(problem))).toString('utf8')
 }
 
 function keyText(file: FilesKeyFile): string {
@@ -108,7 +113,7 @@ function keyText(file: FilesKeyFile): string {
 /** @returns null for a file that is missing or damaged */
 async function readKeyFile(root: string): Promise<FilesKeyFile | null> {
   try {
-    return parseFile<FilesKeyFile>(await readFile(join(root, keyName), 'utf8'), {
+    return parseFile<FilesKeyFile>(await readKeyText(join(root, keyName)), {
       fields: { format: isOneOf(1), kdf: isKeyDerivation, key: isWrapped },
       bad: (problem) => new SyntaxError(problem),
     })

@@ -26,6 +26,7 @@ import {
   notEmpty,
   requireImportable,
 } from '../../transfer/import.js'
+import { verifyFiles } from '../../transfer/import-files.js'
 import { checkExport, type ExportCheck, type RowRules } from '../../transfer/import-rows.js'
 import { lineTypes } from '../../transfer/lines.js'
 import {
@@ -74,7 +75,7 @@ export async function importData(
     const requireNoService = () => requireNoNodes(database)
     await requireNoService()
     const rules = await rulesFor(options, found, database)
-    const target = { database, files: await openFiles(), ownerOf, requireNoService, ...rules }
+    const target = { database, files: await openFiles(), requireNoService, ...rules }
     return importInstallation(found, target, work)
   })
 }
@@ -230,6 +231,7 @@ async function verifiedExport(
     now: Date.now(),
   })
   await verifyParts(found, work)
+  await verifyFiles(found, { ...work, ownerOf })
   return found
 }
 

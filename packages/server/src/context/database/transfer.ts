@@ -126,12 +126,17 @@ async function requireKey(db: Queryable, keyIds: readonly string[]): Promise<str
   return needed
 }
 
-/** Says in a sentence that a disk is full. */
+/** Says in a sentence that a disk is full or read only. */
 export async function withDiskErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
+    const { code, message, path } = error as NodeJS.ErrnoException
+    if (code === 'EROFS')
+      throw new TransferError(
+        `${path ?? 'a folder'} cannot be written, since its disk is read only; mount it for writing, or name another folder`,
+        { cause: error },
+      )
     const isFull =
       code === 'ENOSPC' ||
       (error instanceof BlobError && error.reason === 'full') ||
