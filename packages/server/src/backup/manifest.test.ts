@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { BackupError } from './backup-error.js'
 import { type Manifest, manifestText, parseManifest } from './manifest.js'
 
 const hash = 'a'.repeat(64)
@@ -10,7 +11,7 @@ const manifest: Manifest = {
   engine: 'sqlite',
   epoch: '0d6c1a52-6f0f-4b57-8c0a-3f4a2f0a9d10',
   secret_key_fingerprint: 'k3f9a1bc',
-  parts: [{ name: 'hermod.db', size: 4096, sha256: hash }],
+  parts: ['hermod.db', 'files.ndjson'].map((name) => ({ name, size: 4096, sha256: hash })),
   digest: { users: { count: 2, sum: hash } },
   positions: { test: 7 },
   newest_message: { at: '2026-11-29T15:59:59.000Z', msg_id: 1_540_000_000_000_001 },
@@ -34,6 +35,7 @@ describe('manifest.json', () => {
   it.each([
     ['created_at', 'yesterday'],
     ['version', ''],
+    ['version', '1.0\u001b[2J'],
     ['schema', { number: 1 }],
     ['engine', 'mysql'],
     ['epoch', null],
@@ -56,6 +58,25 @@ describe('manifest.json', () => {
     ['encryption', { ...encryption, kdf: { ...encryption.kdf, n: 2 } }],
   ])('with a bad %s is refused by its name', (field, value) => {
     expect(() => parseManifest(changed({ [field]: value }))).toThrow(`bad field ${field}`)
+  })
+
+  it.each([
+    [
+      'hermod.db twice',
+      ['hermod.db', 'hermod.db', 'files.ndjson'],
+      'lists the part hermod.db twice',
+    ],
+    ['no hermod.db', ['files.ndjson'], 'does not list the part hermod.db'],
+    ['no files.ndjson', ['hermod.db'], 'does not list the part files.ndjson'],
+    ...['secret.key', 'hermod.db-wal'].map((name): [string, string[], string] => [
+      name,
+      ['hermod.db', 'files.ndjson', name],
+      `lists the part ${name}, which no backup has`,
+    ]),
+  ])('with %s is refused by the name of the part', (_, names, text) => {
+    const parts = names.map((name) => ({ name, size: 1, sha256: hash }))
+    expect(() => parseManifest(changed({ parts }))).toThrow(text)
+    expect(() => parseManifest(changed({ parts }))).toThrow(BackupError)
   })
 
   it('without a field, or with an unknown one, is refused by its name', () => {

@@ -120,7 +120,6 @@ export function parseManifest(text: string): Manifest {
 
 /** @throws BackupError for a part that no backup has, that is missing or that is listed twice */
 function requireParts({ parts, engine }: Manifest): void {
-  const [database, files, secrets] = backupParts
   const known = new Set<string>(backupParts)
   for (const { name } of parts)
     if (!known.delete(name)) {
@@ -129,9 +128,8 @@ function requireParts({ parts, engine }: Manifest): void {
         `manifest.json lists the part ${name}${isKnown ? ' twice' : ', which no backup has'}; take another backup`,
       )
     }
-  if (engine !== 'sqlite') known.delete(database)
-  known.delete(secrets)
-  const [missing] = known
+  const needed = engine === 'sqlite' ? ['hermod.db', 'files.ndjson'] : ['files.ndjson']
+  const missing = needed.find((name) => known.has(name))
   if (missing !== undefined)
     throw new BackupError(`manifest.json does not list the part ${missing}; take another backup`)
 }

@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -51,6 +52,8 @@ describe('the manifest of an export', () => {
     ['kind', 'all'],
     ['created_at', 'yesterday'],
     ['version', ''],
+    ['version', '1.0\u001b[2J'],
+    ['created_at', '2026-11-29 (\u001b[2J) Z'],
     ['schema', { number: 1 }],
     ['engine', 'mysql'],
     ['epoch', undefined],
@@ -71,6 +74,24 @@ describe('the manifest of an export', () => {
     await expect(reading).rejects.toThrow(`bad field ${field}`)
     await expect(reading).rejects.toThrow(TransferError)
   })
+
+  it.each(['COMPLETE', 'manifest.json'])(
+    'is refused when %s is a FIFO, or too long',
+    async (name) => {
+      await read(JSON.stringify(manifest))
+      const path = join(folder, name)
+      await truncate(path, 16 * 2 ** 20 + 1)
+      await expect(readExport(folder)).rejects.toThrow(
+        `${name} of the export in ${folder} has more than 16 MiB`,
+      )
+      await rm(path)
+      execFileSync('mkfifo', [path])
+      await expect(readExport(folder)).rejects.toThrow(
+        `${name} of the export in ${folder} is no regular file`,
+      )
+      await rm(path)
+    },
+  )
 
   it('with an unknown field, or that is no JSON object, is refused', async () => {
     const changed = JSON.stringify({ ...manifest, more: 1 })

@@ -1,5 +1,5 @@
 /** Restores of backups into new data folders, and their end. */
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import {
@@ -241,6 +241,14 @@ describe('a restore of the embedded database', () => {
       writeManifest(copy, JSON.stringify({ ...manifest, ...changes }))
     })
 
+  const withList = (name: string, change: (text: string) => string) =>
+    spoilt(name, (copy) => {
+      const path = join(copy, 'files.ndjson')
+      writeFileSync(path, change(readFileSync(path, 'utf8')))
+      const manifest = parseManifest(readFileSync(join(copy, 'manifest.json'), 'utf8'))
+      writeManifest(copy, JSON.stringify({ ...manifest, parts: partsOf(copy) }))
+    })
+
   it('says what is wrong with a backup and what to do, and leaves nothing', async () => {
     const { files } = parseManifest(readFileSync(join(backup, 'manifest.json'), 'utf8'))
     const cases: [string, string, RegExp][] = [
@@ -271,6 +279,22 @@ describe('a restore of the embedded database', () => {
         changed('no space', { files: { ...files, bytes: 2 ** 50 } }),
         /has \d+ free bytes, and the backup needs \d+; make room/,
       ],
+      [
+        'bad line',
+        withList('bad line', (text) => `{"key":"../x","size":1}\n${text}`),
+        /line 1 of .*files\.ndjson has a bad field key/,
+      ],
+      ['no JSON', withList('no JSON', (text) => `null\n${text}`), /files\.ndjson is no object/],
+      ...['COMPLETE', 'files.ndjson', 'VERIFIED', '../files.ndjson'].map(
+        (name): [string, string, RegExp] => [
+          `FIFO ${name}`,
+          spoilt(`FIFO ${name.replace('/', ' ')}`, (copy) => {
+            rmSync(join(copy, name), { force: true })
+            execFileSync('mkfifo', [join(copy, name)])
+          }),
+          /is no regular file/,
+        ],
+      ),
       [
         'lost file',
         spoilt('lost file', (copy) => rmSync(join(copy, '../files'), { recursive: true })),

@@ -1,4 +1,5 @@
 /** `hermod export --move`, `hermod import` and `hermod digest`, on and between both databases. */
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   cpSync,
@@ -309,6 +310,100 @@ describe('exports and imports', () => {
           parts: each.parts.filter(({ name }) => name !== 'files.ndjson'),
         })),
       'manifest.json of the export in',
+    ],
+    ...[2 ** 53 - 1, Date.now() - Date.UTC(2015, 0, 1) + 25 * 3_600_000].map(
+      (until): [string, (folder: string) => void, string] => [
+        `with IDs up to ${until}`,
+        (folder) => rewrite(folder, (each) => ({ ...each, ids_reserved_until: until })),
+        'which is after the time of this machine',
+      ],
+    ),
+    [
+      'with a part of another version',
+      (folder) => {
+        writeFileSync(join(folder, 'lines/orders.ndjson'), '')
+        rewrite(folder, (each) => ({
+          ...each,
+          parts: [...each.parts, asItIs(folder)({ name: 'lines/orders.ndjson' })],
+        }))
+      },
+      'the export has lines/orders.ndjson, which no export has in this version',
+    ],
+    [
+      'with a part twice',
+      (folder) =>
+        rewrite(folder, (each) => ({
+          ...each,
+          parts: [...each.parts, asItIs(folder)({ name: 'lines/users.ndjson' })],
+        })),
+      'the export lists lines/users.ndjson twice',
+    ],
+    [
+      'with an emptied list of files',
+      (folder) => {
+        writeFileSync(join(folder, 'files.ndjson'), '')
+        rewrite(folder, (each) => ({
+          ...each,
+          files: { store: 'folder', count: 3, bytes: 9, missing: 0 },
+          parts: each.parts.map(asItIs(folder)),
+        }))
+      },
+      'has 0 files of 0 bytes, and manifest.json says 3 of 9',
+    ],
+    [
+      'with a listed file that is missing',
+      (folder) => {
+        const file = { key: 'app1/aa', size: 3, content_type: '', sha256: 'a'.repeat(64) }
+        writeFileSync(join(folder, 'files.ndjson'), `${JSON.stringify(file)}\n`)
+        rewrite(folder, (each) => ({ ...each, parts: each.parts.map(asItIs(folder)) }))
+      },
+      'files/app1/aa of the export in',
+    ],
+    [
+      'with a FIFO',
+      (folder) => {
+        const path = join(folder, 'lines/users.ndjson')
+        rmSync(path)
+        execFileSync('mkfifo', [path])
+      },
+      'is no regular file',
+    ],
+    [
+      'with a row twice',
+      (folder) => {
+        const path = join(folder, 'lines/users.ndjson')
+        writeFileSync(path, readFileSync(path, 'utf8').replace(/^.*\n/, '$&$&'))
+        rewrite(folder, (each) => ({ ...each, parts: each.parts.map(asItIs(folder)) }))
+      },
+      'the lines 1 to 4 of lines/users.ndjson cannot be written: two rows have one key',
+    ],
+    [
+      'with a row without a member',
+      (folder) => {
+        const path = join(folder, 'lines/users.ndjson')
+        writeFileSync(path, readFileSync(path, 'utf8').replace(/,"username":"[^"]*"/, ''))
+        rewrite(folder, (each) => ({ ...each, parts: each.parts.map(asItIs(folder)) }))
+      },
+      'cannot be written: a member that every row has is missing',
+    ],
+    [
+      'with bytes that are no UTF-8',
+      (folder) => {
+        const path = join(folder, 'lines/users.ndjson')
+        const bytes = readFileSync(path)
+        bytes[bytes.indexOf('"nick_name":"') + '"nick_name":"'.length] = 0xff
+        writeFileSync(path, bytes)
+        rewrite(folder, (each) => ({ ...each, parts: each.parts.map(asItIs(folder)) }))
+      },
+      'has bytes that are no UTF-8',
+    ],
+    [
+      'with half of a surrogate pair',
+      (folder) => {
+        change(folder, 'lines/users.ndjson', '"nick_name":"', '"nick_name":"\\ud800')
+        rewrite(folder, (each) => ({ ...each, parts: each.parts.map(asItIs(folder)) }))
+      },
+      'line 1 of lines/users.ndjson has half a character in nick_name',
     ],
     [
       'with a file whose key leads out of its folder',
