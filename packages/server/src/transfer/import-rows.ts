@@ -150,7 +150,7 @@ async function insert(
     const [, reason] = refusals.find(([text]) => text.test(message)) ?? []
     if (reason === undefined) throw error
     throw new TransferError(
-      `the lines ${from + 1} to ${to} of ${linesPart(part)} cannot be written: ${reason}; run hermod export again`,
+      `one of the lines ${from + 1} to ${to} of ${linesPart(part)} cannot be written: ${reason}; run hermod export again`,
       { cause: error },
     )
   }

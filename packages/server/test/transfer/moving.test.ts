@@ -375,7 +375,7 @@ describe('exports and imports', () => {
         writeFileSync(path, readFileSync(path, 'utf8').replace(/^.*\n/, '$&$&'))
         rewrite(folder, (each) => ({ ...each, parts: each.parts.map(asItIs(folder)) }))
       },
-      'the lines 1 to 4 of lines/users.ndjson cannot be written: two rows have one key',
+      'one of the lines 1 to 4 of lines/users.ndjson cannot be written: two rows have one key',
     ],
     [
       'with a row without a member',
