@@ -1,7 +1,7 @@
 /** Groups, their members, settings, announcements and files. */
 import * as api from '@hermod/protocol'
-import type { Cast, GroupOptions } from './cast.js'
-import { byApp, type Row, row } from './row.js'
+import { type Cast, type GroupOptions, newName } from './cast.js'
+import { byApp, byOperator, type Row, row } from './row.js'
 
 type More = (cast: Cast, group_id: number) => object | Promise<object>
 
@@ -72,6 +72,13 @@ const open: More = async (cast, group_id) => {
   await cast.given(api.setApplyApproval, { group_id, apply_approval: 0 }, cast.keeper)
   return {}
 }
+
+/** Parameters of an import of one group, which the actor owns, from a new source. */
+const importOfGroup = ({ server, actor }: Cast) => ({
+  app_id: server.appId,
+  source: newName('source'),
+  groups: [{ external_id: 'g', owner_id: actor, name: 'Imported' }],
+})
 
 export const groupRows: readonly Row[] = [
   row(api.createGroup, ({ friend, member }) => ({
@@ -250,5 +257,15 @@ export const groupRows: readonly Row[] = [
   row(
     api.deleteSharedFiles,
     inGroup(async (cast, group_id) => ({ file_list: [await shared(cast, group_id)] })),
+  ),
+  row(api.importGroups, importOfGroup, { by: byOperator }),
+  row(
+    api.importMembers,
+    async (cast) => ({
+      app_id: cast.server.appId,
+      source: newName('source'),
+      members: [{ user_id: cast.friend, group_id: await cast.group(withoutFriend), role: 1 }],
+    }),
+    { by: byOperator },
   ),
 ]
