@@ -11,7 +11,8 @@ import { BackupService } from './backup-service.js'
 const manifest: Manifest = {
   ...{ format: 1, created_at: '2027-11-29T16:00:00.000Z', version: '0.1.0', engine: 'sqlite' },
   ...{ schema: { number: 1, name: '001-initial' }, epoch: 'e', secret_key_fingerprint: 'k' },
-  ...{ parts: [], positions: {}, newest_message: null, key_inside: false },
+  parts: ['hermod.db', 'files.ndjson'].map((name) => ({ name, size: 0, sha256: 'a'.repeat(64) })),
+  ...{ positions: {}, newest_message: null, key_inside: false },
   files: { store: 'folder', count: 0, bytes: 0, missing: 0 },
 }
 const now = Date.UTC(2026, 10, 29, 16)
