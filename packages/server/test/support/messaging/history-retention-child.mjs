@@ -36,6 +36,7 @@ const retention = new HistoryRetention({
   receiptRequests: new ReceiptRequestStore(database),
   reactions: stores.reactions,
   pinnedMessages: stores.pinnedMessages,
+  holds: { isHeld: async () => false },
   outbox: new Outbox({ database, store: stores.outbox, clock, appended() {} }),
   clock,
 })
