@@ -135,16 +135,22 @@ function requireVerifiable(
   )
 }
 
-/** Removes the folders of killed processes of this machine, and old ones of others. */
+/**
+ * Removes the folders of killed processes of this machine, and old ones of others. Those of another
+ * user stay, and any may be removed meanwhile.
+ */
 async function removeRemains(place: string): Promise<void> {
+  for (const name of (await readdir(place)).filter((each) => each.startsWith(workPrefix)))
+    await removeIfOver(place, name).catch(() => {})
+}
+
+async function removeIfOver(place: string, name: string): Promise<void> {
   const own = `${workPrefix}${hostname()}-`
-  for (const name of (await readdir(place)).filter((each) => each.startsWith(workPrefix))) {
-    const pid = name.startsWith(own) ? Number(name.slice(own.length)) : Number.NaN
-    const isOver = pid > 0 && (pid === process.pid || !isRunning(pid))
-    const path = join(place, name)
-    if (isOver || (await stat(path)).mtimeMs < Date.now() - dayMs)
-      await rm(path, { recursive: true, force: true })
-  }
+  const pid = name.startsWith(own) ? Number(name.slice(own.length)) : Number.NaN
+  const isOver = pid > 0 && (pid === process.pid || !isRunning(pid))
+  const path = join(place, name)
+  if (isOver || (await stat(path)).mtimeMs < Date.now() - dayMs)
+    await rm(path, { recursive: true, force: true })
 }
 
 async function checkRestored(

@@ -8,6 +8,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
@@ -286,6 +287,21 @@ describe.runIf(sqlite)('hermod backup verify', () => {
     expect(result).toMatchObject({ digest: 'unknown', files: 2, is_noted: true })
     expect(result.facts).toBeGreaterThan(10)
     expect(readFileSync(join(backup, 'hermod.db'))).toEqual(before)
+  })
+
+  it('goes on when it cannot remove what another process has left', async () => {
+    const loaded = loadConfig(settings)
+    const none = { folder: null, keyFile: null, passphraseFile: null }
+    // A link to nothing fails for every user, as the folder of another user does for all but root.
+    const left = join(folder.path, '.verifying-other-1')
+    symlinkSync(join(folder.path, 'nothing'), left)
+    const result = await verifyChosenBackup(
+      loaded,
+      { ...none, backup, temporary: folder.path },
+      {},
+    )
+    rmSync(left)
+    expect(result).toMatchObject({ digest: 'equal' })
   })
 
   it('names --url for a copy that it cannot reach', async () => {
