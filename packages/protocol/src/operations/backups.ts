@@ -15,7 +15,7 @@ const folder = optional(
 const passphraseFile = optional(
   string({
     description:
-      'file of the passphrase on the machine of the service; absent: that of HERMOD_BACKUP_PASSPHRASE_FILE',
+      'absolute path of the file of the passphrase on the machine of the service; absent: that of HERMOD_BACKUP_PASSPHRASE_FILE',
     maxLength: 4096,
   }),
 )

@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path'
 import {
   type Passphrase,
   PassphraseFileError,
@@ -13,4 +14,10 @@ export function readPassphrase(path: string, source: string): Passphrase {
     if (!(error instanceof PassphraseFileError)) throw error
     throw new BackupError(`${source}: ${path} ${error.message}`)
   }
+}
+
+/** Reads the passphrase of a file that an operation names. @throws BackupError */
+export function readOrderedPassphrase(path: string): Passphrase {
+  if (!isAbsolute(path)) throw new BackupError('the field passphrase_file must be an absolute path')
+  return readPassphrase(path, '--passphrase-file (field passphrase_file)')
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { readPassphrase } from '../../backup/encryption/passphrase.js'
+import { readOrderedPassphrase } from '../../backup/encryption/passphrase.js'
 import type { BackupSource } from '../../backup/backup-source.js'
 import { filesPerPage, namedPage } from '../../backup/database-facts.js'
 import { KnownTargets } from '../../backup/known-targets.js'
@@ -52,7 +52,7 @@ export function createBackup(
     const passphrase =
       passphraseFile === undefined
         ? secrets.backupPassphrase
-        : readPassphrase(passphraseFile, '--passphrase-file').text
+        : readOrderedPassphrase(passphraseFile).text
     if (passphrase === null) return null
     const { current, previous } = secretKeys
     const keys = previous === null ? [current] : [current, previous]

@@ -27,7 +27,7 @@ function aService({
   const start = vi.fn(async () => 1)
   const failed = vi.fn()
   const service = new BackupService({
-    ...{ folder, everyMs, retention: { daily: 7, weekly: 4 }, isEmbedded, hasPassphrase: false },
+    ...{ folder, everyMs, retention: { daily: 7, weekly: 4 }, isEmbedded },
     ...{ hasPassphrase: false, filesKind: 'folder', keySource: 'file', longJobs: { start }, clock },
     known: { list: async () => known, add: async () => {} },
     owner: async () => ({ installation: 'x', dataFolders: ['/nonexistent/data'] }),
@@ -131,6 +131,18 @@ describe('the schedule of backups', () => {
     } finally {
       rmSync(root, { recursive: true })
     }
+  })
+
+  it('refuses a file of a passphrase that cannot be read, and names the field', async () => {
+    const { service, start } = aService()
+    for (const [passphraseFile, problem] of [
+      ['passphrase', 'the field passphrase_file must be an absolute path'],
+      ['/nonexistent/passphrase', /field passphrase_file.*nonexistent.* cannot be read: ENOENT/],
+    ] as const)
+      await expect(
+        service.start('/nonexistent/backups', { filesOnly: false, passphraseFile }),
+      ).rejects.toThrow(problem)
+    expect(start).not.toHaveBeenCalled()
   })
 
   it('refuses a folder that is not an absolute path', async () => {

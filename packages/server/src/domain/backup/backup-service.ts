@@ -1,7 +1,7 @@
 import { isAbsolute, resolve } from 'node:path'
 import { AppError, type Int64 } from '@hermod/protocol'
 import { BackupError } from '../../backup/backup-error.js'
-import { readPassphrase } from '../../backup/encryption/passphrase.js'
+import { readOrderedPassphrase } from '../../backup/encryption/passphrase.js'
 import type { BackupRun, BackupSource } from '../../backup/backup-source.js'
 import { createBackup } from '../../backup/create.js'
 import type { KnownTargets } from '../../backup/known-targets.js'
@@ -12,6 +12,7 @@ import { BackupTarget, type FoundBackup, type TargetOwner } from '../../backup/t
 import { type Clock, minuteMs } from '../../lib/clock.js'
 import { type LongJobs, longJobKind } from '../long-jobs/long-job-model.js'
 import { type BackupState, failedBackup, lateBackup } from './backup-state.js'
+import { refused, refusing } from './refusals.js'
 
 /** A backup to make. */
 export interface BackupOrder {
@@ -101,8 +102,7 @@ export class BackupService {
       throw refused(
         'a backup of the files alone is not encrypted; hermod backup create encrypts the embedded database and the files, and without HERMOD_BACKUP_PASSPHRASE_FILE and --passphrase-file the files are copied as they are',
       )
-    if (passphraseFile !== undefined)
-      await refusing(async () => readPassphrase(passphraseFile, '--passphrase-file'))
+    if (passphraseFile !== undefined) await refusing(() => readOrderedPassphrase(passphraseFile))
     // The job makes the folder, so that a refused one leaves none.
     const folder = await refusing(async () => {
       const path = this.#folder(given)
@@ -284,15 +284,3 @@ function reportOf({ parts, files, key_inside, encryption }: Manifest, backup: Re
 
 /** The outcome of a backup. */
 export type BackupReport = ReturnType<typeof reportOf>
-
-function refused(detail: string): AppError {
-  return new AppError('backup_refused', detail)
-}
-
-async function refusing<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    throw error instanceof BackupError ? refused(error.message) : error
-  }
-}

@@ -73,6 +73,17 @@ describe('a verification', () => {
     expect(await service.start({ backup: 'a' })).toBe(7)
   })
 
+  it('refuses a file of a passphrase that cannot be read, and names the field', async () => {
+    backups = [found('a', null)]
+    await expect(service.start({ passphraseFile: 'passphrase' })).rejects.toThrow(
+      'the field passphrase_file must be an absolute path',
+    )
+    await expect(service.start({ passphraseFile: '/nonexistent/passphrase' })).rejects.toThrow(
+      /field passphrase_file.*nonexistent.* cannot be read: ENOENT/,
+    )
+    expect(start).not.toHaveBeenCalled()
+  })
+
   it('that fails is a fault of hermod check, until one succeeds', async () => {
     verify = async () => {
       throw new Error('a byte differs')

@@ -1,7 +1,9 @@
 import { AppError, type Int64 } from '@hermod/protocol'
+import { readOrderedPassphrase } from '../../backup/encryption/passphrase.js'
 import type { FoundBackup } from '../../backup/target.js'
 import { type Clock, dayMs } from '../../lib/clock.js'
 import { type LongJobRun, type LongJobs, longJobKind } from '../long-jobs/long-job-model.js'
+import { refused, refusing } from './refusals.js'
 
 /** A backup to verify: the path of its folder. */
 export interface VerificationOrder {
@@ -52,12 +54,12 @@ export class VerificationService {
     const { folder, backups } = await this.options.backups.list(givenFolder)
     const found = backups.find(({ name }) => name === (given ?? backups[0]?.name))
     if (!found)
-      throw new AppError(
-        'backup_refused',
+      throw refused(
         given === undefined
           ? `${folder} has no complete backup; make one with hermod backup create`
           : `${folder} has no complete backup ${given}; hermod backup list shows those that exist`,
       )
+    if (passphraseFile !== undefined) await refusing(() => readOrderedPassphrase(passphraseFile))
     return this.options.longJobs.start(backupVerification, {
       backup: found.folder,
       ...(passphraseFile !== undefined && { passphraseFile }),
