@@ -13,8 +13,16 @@ import { type BackupSecrets, unlock } from './encryption/backup-secrets.js'
 import { filesRoot, isKeyFileOf } from './encryption/files-key.js'
 import { Opener, SealedFileError, type SealedName } from './encryption/sealed-file.js'
 import { type FileLine, KeyIndex, listedFilesOf } from './key-index.js'
-import { type Manifest, parseManifest } from './manifest.js'
-import { completeFile, isOfEmptyFolder, newestBackup, noBackupYet } from './target.js'
+import { filesPart, type Manifest, parseManifest } from './manifest.js'
+import {
+  completeFile,
+  isOfEmptyFolder,
+  manifestFile,
+  markFile,
+  newestBackup,
+  noBackupYet,
+  verifiedFile,
+} from './target.js'
 
 /** A complete backup in its target. */
 export interface OpenedBackup {
@@ -29,11 +37,6 @@ export interface OpenedBackup {
   readonly secrets: BackupSecrets | null
 }
 
-export const databasePart = 'hermod.db'
-export const filesPart = 'files.ndjson'
-export const verifiedFile = 'VERIFIED'
-const markFile = 'hermod-backups.json'
-const manifestFile = 'manifest.json'
 const readBytes = 1024 * 1024
 /** Problems that an error names. */
 const maxNamed = 5

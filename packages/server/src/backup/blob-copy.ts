@@ -13,6 +13,7 @@ import { dirname, join } from 'node:path'
 import { syncFile, writeAll } from './database-copy.js'
 import { Sealer, type SealedName, sealedSize } from './encryption/sealed-file.js'
 import { type FileLine, KeyIndex } from './key-index.js'
+import { filesPart } from './manifest.js'
 
 const chunkBytes = 1024 * 1024
 
@@ -45,7 +46,7 @@ export class BlobCopier implements Disposable {
 
   constructor(options: BlobCopierOptions) {
     this.#options = options
-    const path = join(options.target, 'files.ndjson')
+    const path = join(options.target, filesPart)
     this.#known = new KeyIndex(join(options.scratch, 'known.db'))
     this.#known.addCatalogue(path)
     this.#catalogue = openSync(path, 'a+', 0o600)

@@ -1,12 +1,11 @@
 import type { BlobPage, BlobStore } from '../blobs/blob-store.js'
 import { appPrefix } from '../domain/files/file-model.js'
 import { groupBy } from '../lib/group-by.js'
-import { filesPart } from './backup-files.js'
 import type { MakingBackup } from './backup-source.js'
 import type { CopyFacts, FilePlace, NamedPage } from './database-facts.js'
 import { filesRoot } from './encryption/files-key.js'
 import type { FileLine } from './key-index.js'
-import type { Manifest } from './manifest.js'
+import { filesPart, type Manifest } from './manifest.js'
 
 const keysPerList = 1_000
 

@@ -6,18 +6,12 @@ import { timestampOf } from '../lib/ids/ids.js'
 import type { Digest } from '../transfer/digest.js'
 import { BackupError, targetError } from './backup-error.js'
 import { copiedDigest } from './copied-digest.js'
-import { databasePart, filesPart } from './backup-files.js'
 import type { BackupRun, BackupSource, MakingBackup } from './backup-source.js'
 import { copyFiles } from './copied-files.js'
 import type { CopyFacts } from './database-facts.js'
-import {
-  authenticated,
-  newBackupKeys,
-  privatePart,
-  sealPrivate,
-} from './encryption/backup-secrets.js'
+import { authenticated, newBackupKeys, sealPrivate } from './encryption/backup-secrets.js'
 import { openFilesKey } from './encryption/files-key.js'
-import type { BackupPart, Manifest } from './manifest.js'
+import { type BackupPart, databasePart, filesPart, type Manifest, privatePart } from './manifest.js'
 import type { BackupTarget, IncomingBackup } from './target.js'
 import { BackupThread } from './thread.js'
 

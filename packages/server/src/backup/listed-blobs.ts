@@ -1,9 +1,10 @@
 import { join } from 'node:path'
 import type { BlobStore } from '../blobs/blob-store.js'
 import { BlobError } from '../blobs/blob-store.js'
-import { filesPart, type OpenedBackup } from './backup-files.js'
+import type { OpenedBackup } from './backup-files.js'
 import { openedSize } from './encryption/sealed-file.js'
 import { KeyIndex } from './key-index.js'
+import { filesPart } from './manifest.js'
 
 /**
  * The files of a backup as a store of the service, for `hermod check`: sizes and keys, which are

@@ -68,8 +68,12 @@ export function manifestText(manifest: Manifest): string {
   return `${JSON.stringify(manifest, null, 2)}\n`
 }
 
-/** The database, the list of files, and the secrets of an encrypted backup. */
-const backupParts = ['hermod.db', 'files.ndjson', 'private.json'] as const
+export const databasePart = 'hermod.db'
+/** The list of files. */
+export const filesPart = 'files.ndjson'
+/** The secrets of an encrypted backup. */
+export const privatePart = 'private.json'
+const backupParts = [databasePart, filesPart, privatePart] as const
 const partName = /^[a-z0-9][a-z0-9._-]*$/
 
 export const isDigest: Check = isMapOf(isObjectOf({ count: isCount, sum: isSha256 }))
@@ -128,7 +132,7 @@ function requireParts({ parts, engine }: Manifest): void {
         `manifest.json lists the part ${name}${isKnown ? ' twice' : ', which no backup has'}; take another backup`,
       )
     }
-  const needed = engine === 'sqlite' ? ['hermod.db', 'files.ndjson'] : ['files.ndjson']
+  const needed = engine === 'sqlite' ? [databasePart, filesPart] : [filesPart]
   const missing = needed.find((name) => known.has(name))
   if (missing !== undefined)
     throw new BackupError(`manifest.json does not list the part ${missing}; take another backup`)

@@ -10,11 +10,15 @@ import { BackupError, targetError } from './backup-error.js'
 import { type Manifest, manifestText, parseManifest } from './manifest.js'
 import { leaseName, TargetLease } from './target-lease.js'
 
+export const manifestFile = 'manifest.json'
 /** The file that a backup has when it is complete. */
 export const completeFile = 'COMPLETE'
+/** The file that a backup has when it was verified. */
+export const verifiedFile = 'VERIFIED'
+/** The file that names the installation of a folder of backups. */
+export const markFile = 'hermod-backups.json'
 /** The list of erasures, in the data folder and in every folder of backups. */
 export const erasuresFile = 'erasures.ndjson'
-const markName = 'hermod-backups.json'
 const backupName = /^\d{8}T\d{6}Z-[0-9a-z]{6}$/
 const incomingPrefix = '.incoming-'
 /** Backups have all the data, so that only the user of the service reads them. */
@@ -129,9 +133,9 @@ export class BackupTarget {
     const complete = await textOf(join(folder, completeFile))
     if (complete === null) return null
     const createdAt = timeOf(name)
-    const text = await textOf(join(folder, 'manifest.json'))
+    const text = await textOf(join(folder, manifestFile))
     const manifest = text !== null && hashOf(text) === complete.trim() ? parseOrNull(text) : null
-    const verified = await textOf(join(folder, 'VERIFIED'))
+    const verified = await textOf(join(folder, verifiedFile))
     return { name, folder, createdAt, manifest, verifiedAt: verifiedAt(verified) }
   }
 }
@@ -194,7 +198,7 @@ export class IncomingBackup {
   /** Makes the backup complete; all its parts are on the disk. */
   async complete(manifest: Manifest): Promise<void> {
     const text = manifestText(manifest)
-    await writeFile(this.path('manifest.json'), text, ownFile)
+    await writeFile(this.path(manifestFile), text, ownFile)
     await writeFile(this.path(completeFile), `${hashOf(text)}\n`, ownFile)
     await syncFolder(this.folder)
     await rename(this.folder, join(this.target, this.name))
@@ -237,7 +241,7 @@ function timeOf(name: string): number {
 
 /** A file of a disk, of a start that was killed, or of an erasure while the disk was not mounted. */
 export function isOfEmptyFolder(name: string): boolean {
-  return ['lost+found', `${markName}.new`, erasuresFile].includes(name)
+  return ['lost+found', `${markFile}.new`, erasuresFile].includes(name)
 }
 
 /** @returns false when the target is to be made. @throws BackupError */
@@ -258,18 +262,18 @@ async function findTarget(
 
 async function makeTarget(folder: string, installation: string): Promise<void> {
   await makeFolder(folder)
-  const path = join(folder, markName)
+  const path = join(folder, markFile)
   await writeFile(`${path}.new`, `${JSON.stringify({ format: 1, installation })}\n`, ownFile)
   await rename(`${path}.new`, path)
   await syncFolder(folder)
 }
 
 async function requireMark(folder: string, installation: string): Promise<void> {
-  const text = await textOf(join(folder, markName))
+  const text = await textOf(join(folder, markFile))
   if (text === null && (await namesIn(folder)).every(isOfEmptyFolder)) throw noBackupYet(folder)
   if (text === null)
     throw new BackupError(
-      `${folder} has no ${markName}, so it is no folder of backups; name the folder that has them, or for new ones an empty folder or one that does not exist`,
+      `${folder} has no ${markFile}, so it is no folder of backups; name the folder that has them, or for new ones an empty folder or one that does not exist`,
     )
   const mark = markOf(text)
   if (Number(mark.format) > 1)

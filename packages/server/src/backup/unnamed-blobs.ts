@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { linesText } from './blob-copy.js'
 import { syncFile, writeAll } from './database-copy.js'
 import { catalogueLinesOf, type FileLine, KeyIndex } from './key-index.js'
+import { filesPart } from './manifest.js'
 
 export interface PruneRequest {
   /** The folder of the target. */
@@ -18,7 +19,7 @@ const linesPerWrite = 1_000
 /** Removes the blobs of a target that none of the backups names. @returns their number */
 export function removeUnnamed({ target, backups, scratch }: PruneRequest): number {
   using named = new KeyIndex(join(scratch, 'named.db'))
-  for (const folder of backups) addNamed(named, join(folder, 'files.ndjson'))
+  for (const folder of backups) addNamed(named, join(folder, filesPart))
   const removed = removeIn(join(target, 'files'), '', named)
   if (removed > 0) rewriteCatalogue(target, named)
   return removed
@@ -69,7 +70,7 @@ function removeIfEmpty(folder: string): void {
 
 /** Leaves the removed blobs out of the catalogue. */
 function rewriteCatalogue(target: string, named: KeyIndex): void {
-  const path = join(target, 'files.ndjson')
+  const path = join(target, filesPart)
   const file = openSync(`${path}.new`, 'w', 0o600)
   try {
     let lines: FileLine[] = []

@@ -11,18 +11,13 @@ import { syncFolder } from '../lib/system/sync-folder.js'
 import { version } from '../lib/version.js'
 import { digestDifferences, rowsOf, type WorkOptions } from '../transfer/digest.js'
 import { BackupError, targetError } from './backup-error.js'
-import {
-  checkBytes,
-  damaged,
-  databasePart,
-  type OpenedBackup,
-  verifiedFile,
-} from './backup-files.js'
+import { checkBytes, damaged, type OpenedBackup } from './backup-files.js'
 import { copyChecked } from './checked-copy.js'
 import { withCopy } from './copied-database.js'
 import { digestOfCopy } from './digest-of-copy.js'
 import { listedBlobs } from './listed-blobs.js'
-import { installationOf } from './target.js'
+import { databasePart } from './manifest.js'
+import { installationOf, verifiedFile } from './target.js'
 
 /** A fault that `hermod check` finds. */
 export interface FoundFault {

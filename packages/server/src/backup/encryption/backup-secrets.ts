@@ -4,7 +4,13 @@ import { isListOf, isText, parseFile } from '../../lib/json-file.js'
 import type { Passphrase } from '../../lib/secrets/passphrase-file.js'
 import { readSmallFile } from '../../lib/system/regular-file.js'
 import { BackupError } from '../backup-error.js'
-import { isDigest, type Manifest, type ManifestDigest, manifestText } from '../manifest.js'
+import {
+  isDigest,
+  type Manifest,
+  type ManifestDigest,
+  manifestText,
+  privatePart,
+} from '../manifest.js'
 import {
   type BackupEncryption,
   derive,
@@ -42,7 +48,6 @@ export interface NewBackupKeys {
   readonly encryption: Omit<BackupEncryption, 'mac'>
 }
 
-export const privatePart = 'private.json'
 /** A rotation has two keys of 256 characters; the rest is for the digest. */
 const maxPrivateBytes = 4 * 1024 * 1024
 

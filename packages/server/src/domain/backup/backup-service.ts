@@ -5,7 +5,7 @@ import { readOrderedPassphrase } from '../../backup/encryption/passphrase.js'
 import type { BackupRun, BackupSource } from '../../backup/backup-source.js'
 import { createBackup } from '../../backup/create.js'
 import type { KnownTargets } from '../../backup/known-targets.js'
-import type { Manifest } from '../../backup/manifest.js'
+import { databasePart, type Manifest } from '../../backup/manifest.js'
 import { type PruneResult, pruneBackups } from '../../backup/prune.js'
 import type { Retention } from '../../backup/retention.js'
 import { BackupTarget, type FoundBackup, type TargetOwner } from '../../backup/target.js'
@@ -274,7 +274,7 @@ interface ReportedBackup {
 
 /** Returns the outcome of a backup, for operators. */
 function reportOf({ parts, files, key_inside, encryption }: Manifest, backup: ReportedBackup) {
-  const database = parts.find((part) => part.name === 'hermod.db')
+  const database = parts.find((part) => part.name === databasePart)
   return {
     ...{ ...backup, database_bytes: database?.size ?? 0 },
     ...{ files: files.count, file_bytes: files.bytes, missing_files: files.missing },
