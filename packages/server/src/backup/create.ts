@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import { schemaNumber } from '../db/migrations/schema-state.js'
 import { timestampOf } from '../lib/ids/ids.js'
 import type { Digest } from '../transfer/digest.js'
+import type { ManifestPart } from '../transfer/manifest-fields.js'
 import { BackupError, targetError } from './backup-error.js'
 import { copiedDigest } from './copied-digest.js'
 import type { BackupRun, BackupSource, MakingBackup } from './backup-source.js'
@@ -11,7 +12,7 @@ import { copyFiles } from './copied-files.js'
 import type { CopyFacts } from './database-facts.js'
 import { authenticated, newBackupKeys, sealPrivate } from './encryption/backup-secrets.js'
 import { openFilesKey } from './encryption/files-key.js'
-import { type BackupPart, databasePart, filesPart, type Manifest, privatePart } from './manifest.js'
+import { databasePart, filesPart, type Manifest, privatePart } from './manifest.js'
 import type { BackupTarget, IncomingBackup } from './target.js'
 import { BackupThread } from './thread.js'
 
@@ -145,7 +146,7 @@ async function freeBytes(folder: string): Promise<number> {
 async function partsOf(
   { source, thread, incoming, progress, keys, copy }: MakingBackup,
   digest: Digest | undefined,
-): Promise<BackupPart[]> {
+): Promise<ManifestPart[]> {
   const text = keys ? 'encrypting the parts' : 'hashing the parts'
   progress({ done: 0, total: 0, text })
   const hashed = async (name: string) => ({
@@ -176,7 +177,7 @@ function manifestOf(
     readonly facts: CopyFacts | null
     readonly digest: Digest | undefined
     readonly files: Manifest['files']
-    readonly parts: readonly BackupPart[]
+    readonly parts: readonly ManifestPart[]
   },
 ): Manifest {
   const migration = facts?.migration ?? source.migration

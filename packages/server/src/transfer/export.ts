@@ -13,11 +13,11 @@ import type { ListedFile } from './listed-file.js'
 import {
   completeExport,
   type ExportManifest,
-  type ExportPart,
   exportFiles,
   linesPart,
   PartWriter,
 } from './manifest.js'
+import type { ManifestPart } from './manifest-fields.js'
 import { readLineBatches } from './part-lines.js'
 import { TransferError } from './transfer-error.js'
 import { findUndelivered, findUnfinishedChanges, type Undelivered } from './undelivered.js'
@@ -155,9 +155,9 @@ async function writeLines(
   db: Queryable,
   folder: string,
   options: WorkOptions & { readonly scope: LineScope },
-): Promise<{ readonly digest: Digest; readonly parts: readonly ExportPart[] }> {
+): Promise<{ readonly digest: Digest; readonly parts: readonly ManifestPart[] }> {
   const digest: Record<string, Digest[string]> = {}
-  const parts: ExportPart[] = []
+  const parts: ManifestPart[] = []
   await forEachPage(db, options, async (type, pages) => {
     const sum = new LineSum()
     const part = await PartWriter.open(folder, linesPart(type.name))
@@ -189,7 +189,7 @@ interface FileCopy extends Pick<ExportSource, 'fileKey'> {
 async function writeFiles(
   folder: string,
   { signal, progress, ...copy }: WorkOptions & FileCopy,
-): Promise<{ readonly list: ExportPart; readonly files: ExportManifest['files'] }> {
+): Promise<{ readonly list: ManifestPart; readonly files: ExportManifest['files'] }> {
   const counts = { count: 0, bytes: 0, missing: 0 }
   const part = await PartWriter.open(folder, exportFiles.fileList)
   try {

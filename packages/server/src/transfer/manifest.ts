@@ -3,23 +3,20 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import {
-  type Check,
-  isCount,
-  isListOf,
-  isMapOf,
-  isName,
-  isObjectOf,
-  isOneOf,
-  isSha256,
-  isText,
-  isTime,
-  parseFile,
-} from '../lib/json-file.js'
+import { type Check, isCount, isMapOf, isName, isOneOf, parseFile } from '../lib/json-file.js'
 import { maxManifestBytes, readSmallFile, sizeOfFile } from '../lib/system/regular-file.js'
 import { syncFolder } from '../lib/system/sync-folder.js'
 import type { Digest, WorkOptions } from './digest.js'
 import type { ExportKind } from './lines.js'
+import {
+  areFilesOf,
+  arePartsNamed,
+  dataFields,
+  type DescribedData,
+  type DescribedFiles,
+  isDigest,
+  type ManifestPart,
+} from './manifest-fields.js'
 import { TransferError } from './transfer-error.js'
 
 /** The newest format that this version reads. */
@@ -38,20 +35,11 @@ export const exportFiles = {
   fileList: 'files.ndjson',
 } as const
 
-/** A file of an export. */
-export interface ExportPart {
-  /** Its path in the folder. */
-  readonly name: string
-  readonly size: number
-  /** 64 hexadecimal digits. */
-  readonly sha256: string
-}
-
 /** Counts of credentials and settings of an application that a portable export leaves out. */
 export type LeftBehind = Readonly<Record<string, number>>
 
 /** Contents of manifest.json. */
-export interface ExportManifest {
+export interface ExportManifest extends DescribedData {
   readonly format: typeof format
   readonly kind: ExportKind
   /**
@@ -59,14 +47,6 @@ export interface ExportManifest {
    * not in the export; of others none.
    */
   readonly apps: Readonly<Record<string, LeftBehind>>
-  /** RFC 3339, UTC. */
-  readonly created_at: string
-  /** The version that made it. */
-  readonly version: string
-  /** The newest migration of its database. */
-  readonly schema: { readonly number: number; readonly name: string }
-  readonly engine: 'sqlite' | 'postgres'
-  readonly epoch: string
   /**
    * The data is that of a backup, of a standby or of a restore that is not finished: the
    * installation may have gone on since.
@@ -76,53 +56,31 @@ export interface ExportManifest {
   readonly secret_key_fingerprint: string
   /** Every ID that was issued is below the first one of this tick of the clock of IDs. */
   readonly ids_reserved_until: number
-  readonly parts: readonly ExportPart[]
+  readonly parts: readonly ManifestPart[]
   readonly digest: Digest
-  readonly files: {
-    /** `s3`: they stay in that store, and are not in the folder. */
-    readonly store: 'folder' | 's3'
-    readonly count: number
-    readonly bytes: number
-    /** Files that the database names and the store does not have. */
-    readonly missing: number
-  }
+  readonly files: DescribedFiles<'folder' | 's3'>
   /** The counts of dropped work that was not delivered, by its description. */
   readonly dropped: Readonly<Record<string, number>>
 }
 
 const partName = /^(?:files|lines\/[a-z][a-z0-9_]*)\.ndjson$/
 
-const isPart = isObjectOf({
-  name: (value) => isText(value) && partName.test(value as string),
-  size: isCount,
-  sha256: isSha256,
-})
-
 /** Every part is verified before it is read, so the list of files is one of them. */
 const areParts: Check = (value) =>
-  isListOf(isPart)(value) &&
-  (value as readonly ExportPart[]).some(({ name }) => name === exportFiles.fileList)
+  arePartsNamed(partName)(value) &&
+  (value as readonly ManifestPart[]).some(({ name }) => name === exportFiles.fileList)
 
 const fields: Readonly<Record<keyof ExportManifest, Check>> = {
   format: isOneOf(format),
   kind: isOneOf('move', 'portable'),
   apps: isMapOf(isMapOf(isCount)),
-  created_at: isTime,
-  version: isName,
-  schema: isObjectOf({ number: isCount, name: isName }),
-  engine: isOneOf('sqlite', 'postgres'),
-  epoch: isName,
+  ...dataFields,
   is_copy: isOneOf(true, false),
   secret_key_fingerprint: (value) => value === '' || isName(value),
   ids_reserved_until: isCount,
   parts: areParts,
-  digest: isMapOf(isObjectOf({ count: isCount, sum: isSha256 })),
-  files: isObjectOf({
-    store: isOneOf('folder', 's3'),
-    count: isCount,
-    bytes: isCount,
-    missing: isCount,
-  }),
+  digest: isDigest,
+  files: areFilesOf('folder', 's3'),
   dropped: isMapOf(isCount),
 }
 
@@ -231,7 +189,7 @@ export class PartWriter {
   }
 
   /** Makes the file durable. */
-  async end(): Promise<ExportPart> {
+  async end(): Promise<ManifestPart> {
     await this.handle.sync()
     await this.handle.close()
     return { name: this.name, size: this.#size, sha256: this.#hash.digest('hex') }

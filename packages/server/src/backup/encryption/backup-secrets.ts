@@ -3,14 +3,10 @@ import { join } from 'node:path'
 import { isListOf, isText, parseFile } from '../../lib/json-file.js'
 import type { Passphrase } from '../../lib/secrets/passphrase-file.js'
 import { readSmallFile } from '../../lib/system/regular-file.js'
+import type { Digest } from '../../transfer/digest.js'
+import { isDigest } from '../../transfer/manifest-fields.js'
 import { BackupError } from '../backup-error.js'
-import {
-  isDigest,
-  type Manifest,
-  type ManifestDigest,
-  manifestText,
-  privatePart,
-} from '../manifest.js'
+import { type Manifest, manifestText, privatePart } from '../manifest.js'
 import {
   type BackupEncryption,
   derive,
@@ -28,7 +24,7 @@ export interface PrivatePart {
   /** The lines of secret.key. */
   readonly secret_keys: readonly string[]
   /** Sums of hashes of rows: a short row could be guessed by them. */
-  readonly digest: ManifestDigest
+  readonly digest: Digest
 }
 
 /** The keys of an encrypted backup. */
