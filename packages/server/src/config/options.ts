@@ -658,7 +658,7 @@ export const options = {
     name: 'HERMOD_BACKUP_PASSPHRASE_FILE',
     type: 'path',
     default: null,
-    text: 'A file with the passphrase that encrypts backups of the embedded database and its files, and opens them to verify and restore them; it has one line of at least 12 characters, and other users may not read it. Unset: backups are not encrypted.',
+    text: 'A file with the passphrase that encrypts backups of the embedded database and its files, and opens them to verify and restore them; it has one line of at least 12 characters in UTF-8, and other users may not read it. Unset: backups are not encrypted.',
     accepts: 'the path of a file, without ~',
     example: '/etc/hermod/backup-passphrase',
     pattern: wholePath,
