@@ -25,7 +25,7 @@ import {
   verifyOpenedBackup,
 } from '../../dist/context/database/verify-backup.js'
 import { filesOf, sha256Of, writeManifest } from '../support/backup/altered-backups.js'
-import { backup, makeBackup, storedMessages } from '../support/backup/backups.js'
+import { backup, endedJob, makeBackup, storedMessages } from '../support/backup/backups.js'
 import { fileTypes, png, sendFile } from '../support/files/files.js'
 import { callHermod } from '../support/hermod-command.js'
 import { sendText, sessions } from '../support/messaging/messaging.js'
@@ -140,6 +140,11 @@ describe('encrypted backups', () => {
   }, async () => {
     await backup(['verify', '--to', target], settings)
     expect(existsSync(join(second, 'VERIFIED'))).toBe(true)
+    rmSync(join(second, 'VERIFIED'))
+    // As the schedule does each week.
+    const job = await endedJob(server, '/operator/v1/backup/verify', { folder: target })
+    expect(job).toMatchObject({ state: 'done', error: '', result: { digest: 'equal' } })
+    expect(existsSync(join(second, 'VERIFIED'))).toBe(true)
     for (const folder of [target, server.dataDir])
       expect(readdirSync(folder).filter((name) => name.startsWith('.'))).toEqual([])
     const wrong = ['--passphrase-file', fileWith('wrong', 'correct horse batterie')]
@@ -244,7 +249,7 @@ describe('encrypted backups', () => {
     expect(await refusal()).toBe('verified')
   })
 
-  it('of another passphrase and plain ones share a folder, and prune removes what none names', {
+  it('of two passphrases share a folder, and prune removes what none names', {
     timeout: 60_000,
   }, async () => {
     const mixed = path('mixed')

@@ -13,13 +13,13 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { isFullRun, TempFolder, testBackends, waitFor } from '@hermod/testkit'
+import { isFullRun, TempFolder, testBackends } from '@hermod/testkit'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Manifest } from '../../dist/backup/manifest.js'
 import { loadConfig } from '../../dist/config/config.js'
 import { verifyChosenBackup } from '../../dist/context/database/verify-backup.js'
-import { backup as backupCommand } from '../support/backup/backups.js'
+import { backup as backupCommand, endedJob } from '../support/backup/backups.js'
 import { fileTypes, png, sendFile } from '../support/files/files.js'
 import { callHermod } from '../support/hermod-command.js'
 import { integrityCast } from '../support/integrity/cast.js'
@@ -295,11 +295,7 @@ describe.runIf(sqlite)('hermod backup verify', () => {
     // A link to nothing fails for every user, as the folder of another user does for all but root.
     const left = join(folder.path, '.verifying-other-1')
     symlinkSync(join(folder.path, 'nothing'), left)
-    const result = await verifyChosenBackup(
-      loaded,
-      { ...none, backup, temporary: folder.path },
-      {},
-    )
+    const result = await verifyChosenBackup(loaded, { ...none, backup, temporary: folder.path }, {})
     rmSync(left)
     expect(result).toMatchObject({ digest: 'equal' })
   })
@@ -311,18 +307,8 @@ describe.runIf(sqlite)('hermod backup verify', () => {
   })
 
   it('runs as a long job of the service', async () => {
-    const { server } = watched
-    const operator = server.api.as(server.operatorToken)
     rmSync(join(backup, 'VERIFIED'), { force: true })
-    const { data } = await operator.succeed('POST', '/operator/v1/backup/verify', { body: {} })
-    const query = { job_id: data.job_id }
-    const job = await waitFor(
-      async () => {
-        const found = await operator.succeed('GET', '/operator/v1/job/get', { query })
-        return found.data.ended_at > 0 && found.data
-      },
-      { what: 'the end of the verification', timeoutMs: 30_000, everyMs: 100 },
-    )
+    const job = await endedJob(watched.server, '/operator/v1/backup/verify', {})
     expect(job).toMatchObject({ state: 'done', error: '', result: { digest: 'equal' } })
     expect(existsSync(join(backup, 'VERIFIED'))).toBe(true)
   })
