@@ -15,7 +15,8 @@ const healthy: AlertSources = {
 }
 const backups = (state: Partial<BackupState>): Partial<AlertSources> => ({
   backup: async () => ({
-    ...{ everyMs: 6 * hourMs, since: now, newestAt: now, verifiedAt: now, failure: null },
+    ...{ everyMs: 6 * hourMs, since: now, newestAt: now, isEncrypted: false },
+    ...{ verifiedAt: now, failure: null },
     ...state,
   }),
 })

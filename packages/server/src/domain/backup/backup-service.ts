@@ -179,7 +179,7 @@ export class BackupService {
   }
 
   /** The state as of the last backup, or of the last minute; null: there is no folder of backups. */
-  get state(): (BackupState & { readonly isEncrypted: boolean }) | null {
+  get state(): BackupState | null {
     const { folder, everyMs, isEmbedded } = this.options
     if (folder === null) return null
     return {

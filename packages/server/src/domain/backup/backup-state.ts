@@ -9,6 +9,8 @@ export interface BackupState {
   readonly since: number
   /** The beginning of the newest complete backup; null: there is none. */
   readonly newestAt: number | null
+  /** The newest complete backup is encrypted. */
+  readonly isEncrypted: boolean
   /** The last verification of a backup; null: there was none. */
   readonly verifiedAt: number | null
   /** The failure of the last backup; null: it did not fail. */
