@@ -3,6 +3,18 @@ export class BackupError extends Error {
   override readonly name = 'BackupError'
 }
 
+/** Problems that an error names. */
+const maxNamed = 5
+
+/** The failure of a backup that is not as it was made. */
+export function damaged(folder: string, problems: readonly string[]): BackupError {
+  const named = problems.slice(0, maxNamed).join('; ')
+  const more = problems.length > maxNamed ? `; and ${problems.length - maxNamed} more` : ''
+  return new BackupError(
+    `the backup ${folder} is damaged: ${named}${more}; restore another one, and make a new one with hermod backup create`,
+  )
+}
+
 /** Why a folder cannot be used, by the code of the system. */
 const reasons: Readonly<Record<string, string>> = {
   ENOTDIR: 'it is a file, or is below one; name a folder',

@@ -7,7 +7,7 @@ import { counted } from '../lib/counted.js'
 import type { Passphrase } from '../lib/secrets/passphrase-file.js'
 import { readSmallFile, sizeOfFile } from '../lib/system/regular-file.js'
 import type { WorkOptions } from '../transfer/digest.js'
-import { BackupError } from './backup-error.js'
+import { BackupError, damaged } from './backup-error.js'
 import type { HashedFile } from './blob-copy.js'
 import { type BackupSecrets, unlock } from './encryption/backup-secrets.js'
 import { filesRoot, isKeyFileOf } from './encryption/files-key.js'
@@ -38,8 +38,6 @@ export interface OpenedBackup {
 }
 
 const readBytes = 1024 * 1024
-/** Problems that an error names. */
-const maxNamed = 5
 
 /**
  * Reads the manifest of a complete backup, and opens an encrypted one.
@@ -80,8 +78,7 @@ export async function openBackup(
   const opened = { name: basename(folder), folder, target, manifest, installation, secrets: null }
   const { encryption } = manifest
   if (encryption === undefined) return opened
-  const unlocking = { passphrase, damaged: (problems: string[]) => damaged(folder, problems) }
-  return { ...opened, ...(await unlock(opened, encryption, unlocking)) }
+  return { ...opened, ...(await unlock(opened, encryption, passphrase)) }
 }
 
 /** @returns null for a missing file. @throws BackupError for a FIFO and the like, and for a long file */
@@ -246,13 +243,4 @@ function sha256Of(bytes: Buffer): string {
 function missing(error: NodeJS.ErrnoException): null {
   if (['ENOENT', 'ENOTDIR', 'EISDIR'].includes(error.code ?? '')) return null
   throw error
-}
-
-/** The failure of a backup that is not as it was made. */
-export function damaged(folder: string, problems: readonly string[]): BackupError {
-  const named = problems.slice(0, maxNamed).join('; ')
-  const more = problems.length > maxNamed ? `; and ${problems.length - maxNamed} more` : ''
-  return new BackupError(
-    `the backup ${folder} is damaged: ${named}${more}; restore another one, and make a new one with hermod backup create`,
-  )
 }

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
-import { BackupError } from './backup-error.js'
-import { damaged } from './backup-files.js'
+import { BackupError, damaged } from './backup-error.js'
 import { Opener, SealedFileError, type SealedName } from './encryption/sealed-file.js'
 
 /** A file of a backup, as its lists describe it. */

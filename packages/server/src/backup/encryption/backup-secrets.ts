@@ -5,7 +5,7 @@ import type { Passphrase } from '../../lib/secrets/passphrase-file.js'
 import { readSmallFile } from '../../lib/system/regular-file.js'
 import type { Digest } from '../../transfer/digest.js'
 import { isDigest } from '../../transfer/manifest-fields.js'
-import { BackupError } from '../backup-error.js'
+import { BackupError, damaged } from '../backup-error.js'
 import { type Manifest, manifestText, privatePart } from '../manifest.js'
 import {
   type BackupEncryption,
@@ -68,21 +68,11 @@ export function authenticated(
   return { ...manifest, encryption: { ...encryption, mac } }
 }
 
-/**
- * Opens an encrypted backup whose manifest is as it was written.
- * @param damaged makes the failure of a backup that was changed
- * @throws BackupError
- */
+/** Opens an encrypted backup whose manifest is as it was written. @throws BackupError */
 export async function unlock(
   { folder, manifest }: { readonly folder: string; readonly manifest: Manifest },
   encryption: BackupEncryption,
-  {
-    passphrase,
-    damaged,
-  }: {
-    readonly passphrase: Passphrase | null
-    damaged(problems: string[]): BackupError
-  },
+  passphrase: Passphrase | null,
 ): Promise<{ readonly manifest: Manifest; readonly secrets: BackupSecrets }> {
   if (passphrase === null)
     throw new BackupError(
@@ -97,10 +87,10 @@ export async function unlock(
   const { mac } = encryption
   const unsigned = manifestText({ ...manifest, encryption: { ...encryption, mac: '' } })
   if (!isMacOf(mac, unsigned, dataKey))
-    throw damaged(['manifest.json is not the one that was made with the passphrase'])
+    throw damaged(folder, ['manifest.json is not the one that was made with the passphrase'])
   const filesKey = unwrap(wrapping, encryption.files.key, `files key ${encryption.files.id}`)
   const found = await readPrivate(folder, manifest, dataKey)
-  if (filesKey === null || found === null) throw damaged([`${privatePart} has other bytes`])
+  if (filesKey === null || found === null) throw damaged(folder, [`${privatePart} has other bytes`])
   const { secret_keys: secretKeys, digest } = found
   return { manifest: { ...manifest, digest }, secrets: { dataKey, filesKey, secretKeys } }
 }
