@@ -93,10 +93,25 @@ function digestOf({ copy, progress, ending: signal }: MakingBackup): Promise<Dig
   })
 }
 
+/** @throws BackupError that names the folder whose disk fails */
 async function copyDatabase(
+  run: MakingBackup,
+  database: NonNullable<BackupSource['database']>,
+): Promise<CopyFacts> {
+  const { thread, target, copy, keys } = run
+  try {
+    await copyPaused(run, database)
+    return await thread.run('recover', copy)
+  } catch (error) {
+    throw targetError(keys ? dirname(copy) : target, error)
+  }
+}
+
+/** Copies the database while its checkpoints are paused. */
+async function copyPaused(
   { thread, target, copy, keys, progress, end }: MakingBackup,
   { pauseCheckpoints, folder, logBytes, keptBytes }: NonNullable<BackupSource['database']>,
-): Promise<CopyFacts> {
+): Promise<void> {
   const mostBytes = logBytes ?? Math.floor((await freeBytes(folder)) / 4)
   const paused = await pauseCheckpoints()
   let timer: NodeJS.Timeout | undefined
@@ -113,13 +128,10 @@ async function copyDatabase(
     timer = setInterval(watch, logWatchMs)
     watch()
     await thread.run('copy', { database: { path, descriptor }, to: copy })
-  } catch (error) {
-    throw targetError(dirname(copy), error)
   } finally {
     clearInterval(timer)
     paused.resume()
   }
-  return thread.run('recover', copy)
 }
 
 function tooLong(bytes: number): BackupError {
