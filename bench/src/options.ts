@@ -88,7 +88,7 @@ const devicesMin = 200
 const streamDevicesMin = 500
 /** The number that the screen of another user has. */
 const conversationsMin = 100
-/** As many users as growth needs. */
+/** Enough for the users that growth needs. */
 const backupMegabytesMin = 500
 /** Some seconds of sending. */
 const webhookEventsMin = 1_000

@@ -10,7 +10,7 @@ export interface ErasedPerson {
   readonly userId: number
   /** Texts of the user, which must not be anywhere afterwards. */
   readonly texts: readonly string[]
-  /** Where the texts are written for the check. */
+  /** The path of the file of the texts, for the check. */
   readonly textsFile: string
 }
 

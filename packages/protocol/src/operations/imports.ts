@@ -154,7 +154,7 @@ export const importMessages = operation({
   errors: ['app_not_found', 'import_finished'],
 })
 
-/** Unknown and recalled messages are left out. docs/decisions/086-import-from-stream.md says what it is for. */
+/** Leaves out unknown and recalled messages; for a comparison (docs/decisions/086-import-from-stream.md). */
 export const findImportedMessages = operation({
   ...operatorOperation,
   id: 'operator.message.imported',

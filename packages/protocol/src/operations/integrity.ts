@@ -4,8 +4,8 @@ import { boolean, optional } from '../schema.js'
 import { operatorOperation, post } from './fields.js'
 
 /**
- * Changes nothing but acknowledged losses. Data that changes during the check can show as a difference once; repeat the check.
- * At most 100 differences of each check are listed.
+ * Changes nothing but acknowledged losses. Data that changes during the check can show as a
+ * difference once; repeat the check. At most 100 differences of each check are listed.
  */
 export const checkIntegrity = operation({
   ...operatorOperation,

@@ -85,7 +85,7 @@ const fields: Readonly<Record<keyof FileLine, Check>> = {
   sha256: (value) => value === undefined || isSha256(value),
 }
 
-/** Returns the lines of a list of files. @throws BackupError that names the line and the field that is wrong */
+/** Returns the lines of a list of files. @throws BackupError that names the line and the wrong field */
 export function* listedFilesOf(path: string): Generator<FileLine, void> {
   let number = 0
   for (const line of linesOf(path)) {

@@ -165,7 +165,7 @@ const importFolder: Run = async (context, options, from, data) => {
     )
 }
 
-/** What an application had, and how it gets it again. */
+/** The ways in which an application gets again what an export leaves behind. */
 const remedies: Readonly<Record<string, (appId: string) => string>> = {
   admin_tokens: (appId) => `hermod token create --app ${appId} --name …`,
   registration_secret: (appId) =>

@@ -69,7 +69,7 @@ export interface GatewayBounds {
   readonly waitingBytes: number
 }
 
-/** The time in which the connections of a node that leaves are closed, so that 0.8 % come back in a second. */
+/** The time in which a node that leaves closes its connections, so that 0.8 % come back in a second. */
 const leavingMs = 125_000
 /** Few connections are closed one in each turn. */
 const leavingTurnMs = 100
@@ -232,7 +232,7 @@ export class Gateway implements ConnectionHost {
     this.#calls.resume(connection)
   }
 
-  /** The devices of a node that was killed come all at once; they return over the time that their opens take. */
+  /** Devices of a killed node come all at once; they return over the time that their opens take. */
   #tooManyOpens(waiting: number): AppError {
     const retryAfterSeconds = this.#openRate.anyReturnTime(waiting) / 1_000
     return new AppError('unavailable', 'too many sessions open at once', { retryAfterSeconds })

@@ -45,7 +45,7 @@ export interface JsonFile<T> {
   refuse?(file: JsonObject): Error | null
 }
 
-/** Reads the text of a JSON object. @throws the errors of the file, of which `bad` names the field that is wrong */
+/** Reads the text of a JSON object. @throws the errors of the file, of which `bad` names the wrong field */
 export function parseFile<T>(text: string, { fields, bad, refuse }: JsonFile<T>): T {
   let value: unknown
   try {

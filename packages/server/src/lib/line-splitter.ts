@@ -11,7 +11,8 @@ export class LineSplitter {
   #rest = 0
 
   /**
-   * @param bad returns the error for lines that are too long or no UTF-8; it gets the end of a sentence about the file
+   * @param bad returns the error for lines that are too long or no UTF-8; it gets the end of a
+   * sentence about the file
    * @param options.acceptsDamage bytes that are no UTF-8 become U+FFFD
    */
   constructor(

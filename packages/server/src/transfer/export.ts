@@ -92,8 +92,8 @@ async function prepareFolder(folder: string): Promise<void> {
 }
 
 /**
- * Exports an installation, or applications of it. After a kill the same call begins anew, and keeps the files of
- * the service that are copied already.
+ * Exports an installation, or applications of it. After a kill the same call begins anew, and keeps
+ * the files of the service that are copied already.
  * @throws TransferError
  */
 export async function exportInstallation(

@@ -1,6 +1,6 @@
 import type { Queryable } from '../db/database.js'
 
-/** How far an import is. */
+/** The progress of an import. */
 export interface ImportState {
   /** The ID of the export. */
   readonly source: string

@@ -44,7 +44,7 @@ export interface ImportTarget {
 export interface ImportRequirements {
   /** The IDs of its secret keys. */
   readonly keyIds: readonly string[]
-  /** How to give it another key: the end of a sentence. */
+  /** The remedy for a missing key: the end of a sentence. */
   readonly keyRemedy: string
   /** The migrations that this version knows, in order. */
   readonly migrations: readonly string[]
@@ -62,7 +62,7 @@ export interface ImportReport {
   readonly isRestored: boolean
   readonly rows: number
   readonly files: ExportManifest['files']
-  /** Of a portable export the applications, with what they had and need anew. */
+  /** The applications of a portable export, with what they had and need anew. */
   readonly apps: ExportManifest['apps']
 }
 

@@ -23,7 +23,7 @@ const fields: Readonly<Record<keyof ListedFile, Check>> = {
   sha256: (value) => value === '' || isSha256(value),
 }
 
-/** Reads a line of the list of files. @throws TransferError that names the line and the field that is wrong */
+/** Reads a line of the list of files. @throws TransferError that names the line and the wrong field */
 export function parseListedFile(text: string, number: number): ListedFile {
   return parseFile<ListedFile>(text, {
     fields,

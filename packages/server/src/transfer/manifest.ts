@@ -43,8 +43,8 @@ export interface ExportManifest extends DescribedData {
   readonly format: typeof format
   readonly kind: ExportKind
   /**
-   * Of a portable export the applications, each with what it has in the exported installation and
-   * not in the export; of others none.
+   * The applications of a portable export, each with what it has in the exported installation and
+   * not in the export; none in others.
    */
   readonly apps: Readonly<Record<string, LeftBehind>>
   /**
@@ -224,7 +224,10 @@ async function readOptional(folder: string, name: string): Promise<string | null
   )
 }
 
-/** Returns the size of a file of an export; null for a missing one. @throws TransferError for a FIFO and the like */
+/**
+ * Returns the size of a file of an export; null for a missing one.
+ * @throws TransferError for a FIFO and the like
+ */
 export function sizeOf(folder: string, name: string): Promise<number | null> {
   return orMissing(() => sizeOfFile(join(folder, name), badFile(folder, name)))
 }

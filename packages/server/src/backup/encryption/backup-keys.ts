@@ -10,7 +10,7 @@ import {
 } from 'node:crypto'
 import { type Check, isObjectOf, isOneOf } from '../../lib/json-file.js'
 
-/** How a passphrase becomes a key. */
+/** The derivation of a key from a passphrase. */
 export interface KeyDerivation {
   readonly name: 'scrypt'
   readonly n: number

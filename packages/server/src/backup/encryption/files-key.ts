@@ -32,7 +32,7 @@ interface FilesKeyFile {
 export interface FilesKey {
   readonly id: string
   readonly key: Buffer
-  /** As key.json has it. */
+  /** The form of key.json. */
   readonly wrapped: string
   readonly wrapping: Buffer
   readonly kdf: KeyDerivation

@@ -166,7 +166,7 @@ export async function checkImport(
 }
 
 const moveRules: RowRules = { types: lineTypes.move }
-/** Nothing that they sign is stored. */
+/** Secrets for a check, which stores nothing that they sign. */
 const checkingSecrets = { linkKeyOf: () => checkingKey, columnsOf: () => ({}) }
 const checkingKey = randomBytes(32)
 

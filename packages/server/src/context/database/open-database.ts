@@ -33,7 +33,7 @@ export interface DatabaseOptions {
   readonly goesByClock?: boolean | undefined
   /** The schema changes without a copy of the embedded database from before. */
   readonly withoutCopy?: boolean | undefined
-  /** What names the database of PostgreSQL; default: its setting. */
+  /** The option that names the database of PostgreSQL; default: its setting. */
   readonly urlSource?: string | undefined
   /** The build as which this one opens the database; for tests of upgrades. */
   readonly release?: Release | undefined
@@ -48,7 +48,7 @@ export interface CurrentDatabase {
   readonly copy: string | null
 }
 
-/** What opens a database: the service, `hermod migrate`, or another command. */
+/** The opener of a database: the service, `hermod migrate`, or another command. */
 export type Opener = 'service' | 'migrate' | 'command'
 
 /** The schema of the database is older than this build, and the opener may not change it. */

@@ -1,4 +1,4 @@
-/** What portable exports and imports need of the domain: applications, their keys, and rules for rows. */
+/** The parts of the domain in portable exports and imports: applications, and their keys. */
 import { randomBytes } from 'node:crypto'
 import type { Database, Queryable } from '../../db/database.js'
 import { AppSecrets } from '../../domain/apps/app-secrets.js'

@@ -17,7 +17,7 @@ const appFields: Readonly<Record<string, Decode>> = {
 }
 /** Far above every limit of files, and so low that no sum over files leaves 64 bits. */
 const greatestFile = 2 ** 40
-/** What is detected from the content of a file, and goes into the header of its answer. */
+/** The form of detected types of files, which go into the headers of answers. */
 const contentType = /^[a-z0-9][a-z0-9.+-]*\/[a-z0-9][a-z0-9.+-]*$/
 
 /** Returns what is wrong with a row: the end of a sentence, or null. */

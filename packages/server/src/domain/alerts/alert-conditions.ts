@@ -10,7 +10,7 @@ export type AlertKind = (typeof alertKinds)[number]
 /** Looks whether a condition holds. @returns null when it does not, else a sentence */
 export type FindAlert = (now: number) => Promise<string | null>
 
-/** What the conditions look at. */
+/** The state that the conditions read. */
 export interface AlertSources {
   /** null: there are no backups to watch. */
   backup(): Promise<BackupState | null>

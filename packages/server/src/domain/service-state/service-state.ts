@@ -26,7 +26,7 @@ export class ServiceState {
   #current: StoredServiceState = { state: 'serving', text: '', since: 0 }
   #writes = 0
 
-  /** What this node tells the others with its heartbeats. */
+  /** The figure that this node reports with its heartbeats. */
   get figure(): WritesFigure {
     return { since: this.#current.since, writes: this.#writes }
   }

@@ -16,7 +16,7 @@ create table reactions (line integer, message text, subject text, key text, at i
 
 /** Statements that run one after the other. */
 interface StagingRule {
-  /** What they do, for the progress. */
+  /** The work of the statements, for the progress. */
   readonly text: string
   readonly statements: readonly string[]
   /** Names what the last statement changed. */

@@ -18,7 +18,7 @@ export interface Comparison {
   readonly differences: readonly Difference[]
 }
 
-/** With those before them and their originals at most 100. */
+/** A call names at most 100 messages: these, those before them, and the originals of replies. */
 const messagesPerCall = 25
 const mostShown = 20
 

@@ -7,7 +7,7 @@ import type { LeftOutCount, LeftOutSample, StreamStaging } from './stream-stagin
 export interface StreamSummary {
   /** Items by type. */
   readonly in: Readonly<Record<string, number>>
-  /** What they become. */
+  /** The counts of the rows that they become. */
   readonly mapped: {
     readonly users: number
     readonly groups: number
@@ -21,7 +21,7 @@ export interface StreamSummary {
   readonly left_out: readonly LeftOutCount[]
   /** The items that something is wrong with. */
   readonly faults: number
-  /** What items have and is not imported. */
+  /** The members of items that are not imported. */
   readonly notes: readonly { readonly note: string; readonly count: number }[]
   readonly samples: readonly LeftOutSample[]
 }

@@ -82,7 +82,7 @@ export type MappedItem =
 
 export interface Mapped<T extends StreamType> {
   readonly row: RowOf[T]
-  /** What the item has and the row has not. */
+  /** The members of the item that the row lacks. */
   readonly notes: readonly string[]
 }
 
@@ -214,7 +214,10 @@ interface ChannelName {
   readonly cid?: string | undefined
 }
 
-/** @returns the type and ID of a channel; for one without an ID the hash of its members; null without both or with both */
+/**
+ * @returns the type and ID of a channel; for one without an ID the hash of its members; null without
+ * both or with both
+ */
 function cidOf({ channel_type, channel_id, channel_member_ids, cid }: ChannelName): string | null {
   if (channel_type === undefined) return cid?.includes(':') ? cid : null
   if ((channel_id === undefined) === (channel_member_ids === undefined)) return null

@@ -19,7 +19,7 @@ export function storable(text: string): string {
   return text.replace(nul, '\ufffd').toWellFormed()
 }
 
-/** Returns a name as others may see it: one line without changes of direction; '' for one without anything to see. */
+/** Returns a name as others may see it: one line without changes of direction; '' for an invisible one. */
 export function visibleName(name: string, maxLength: number): string {
   const line = storable(name).replace(lineBreaks, ' ').replace(directions, '').trim()
   if (line.replace(unseen, '') === '') return ''

@@ -209,7 +209,7 @@ export class IdGenerator {
     this.#renewing = null
   }
 
-  /** Gives the reservation up, if there is one, and makes one above all IDs that were issued, by way of `reserve`. */
+  /** Gives the reservation up, if there is one, and makes another above all issued IDs, by `reserve`. */
   async reserveAnew(reserve: Reserve): Promise<void> {
     this.giveUp()
     if (this.#reservation) await this.#reserve(reserve, this.#startAfter(0) + 1)

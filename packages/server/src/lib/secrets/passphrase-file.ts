@@ -44,7 +44,7 @@ function textOf(bytes: Buffer): string {
   }
 }
 
-/** Whoever types a passphrase again types what can be seen. */
+/** Refuses characters that a person who types the passphrase again would leave out. */
 function requireVisible(text: string): void {
   const problem = text.startsWith('\ufeff')
     ? 'begins with a byte order mark'

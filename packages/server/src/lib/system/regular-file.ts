@@ -13,7 +13,8 @@ export const maxManifestBytes = 16 * mebibyte
 
 /**
  * Reads a small file.
- * @throws the error of `bad` for a file that is longer than a manifest, or is none; that of the system for a missing one
+ * @throws the error of `bad` for a file that is longer than a manifest, or is none; that of the
+ * system for a missing one
  */
 export async function readSmallFile(path: string, bad: Bad): Promise<Buffer> {
   // Opening a FIFO would wait for a writer.
@@ -28,7 +29,10 @@ export async function readSmallFile(path: string, bad: Bad): Promise<Buffer> {
   }
 }
 
-/** Returns the size of a file. @throws the error of `bad` for another thing; that of the system for a missing one */
+/**
+ * Returns the size of a file.
+ * @throws the error of `bad` for another thing; that of the system for a missing one
+ */
 export async function sizeOfFile(path: string, bad: Bad): Promise<number> {
   const found = await stat(path)
   if (!found.isFile()) throw bad(irregular)

@@ -51,7 +51,7 @@ export class FileReferenceService {
     await database.transaction((tx) => this.#record(tx, appId, referrers))
   }
 
-  /** The same as {@link refresh} in the transaction that writes the texts. It must lock nothing afterwards. */
+  /** Does as {@link refresh} in the transaction of the texts, which must lock nothing afterwards. */
   async refreshIn(tx: Tx, appId: string, referrers: readonly FileReferrer[]): Promise<void> {
     if (referrers.length === 0 || !(await this.options.usage.isKept(tx, appId))) return
     await this.#record(tx, appId, referrers)

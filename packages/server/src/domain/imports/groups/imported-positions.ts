@@ -57,7 +57,7 @@ interface LockedReader extends ReaderRow {
 
 const beginning: Place = { seq: 0, messageId: 0 }
 
-/** What imported readers have read. */
+/** Writes the read positions of imported members. */
 export class ImportedPositions {
   constructor(private readonly database: Database) {}
 

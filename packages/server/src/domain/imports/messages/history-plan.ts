@@ -14,7 +14,7 @@ import { pinsPerConversation } from '../../messaging/pinned/pinned-message-servi
 import { type HistoryItem, hashOf, type ImportedMessageAs } from './history-model.js'
 import type { ConversationState } from './history-statements.js'
 
-/** What a call meets. */
+/** The stored state that a call meets. */
 export interface HistoryWorld {
   readonly now: number
   /** Items of the source that are stored, by external ID. */

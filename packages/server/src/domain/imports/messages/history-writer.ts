@@ -169,7 +169,7 @@ export class HistoryWriter {
       }
   }
 
-  /** Whoever had read everything has still read everything, and senders their own messages. */
+  /** Moves the positions of senders, and of readers who had read everything, to the new end. */
   async #moveReaders(tx: Tx, logs: readonly ImportedLog[], world: HistoryWorld): Promise<void> {
     const { database, readers } = this.options
     const inserted: ReaderKey[] = []
