@@ -20,9 +20,8 @@ export async function erase(
   { dataDir, appId, userId, texts, textsFile }: ErasedPerson,
 ): Promise<void> {
   const settings = { HERMOD_DATA_DIR: dataDir }
-  const app = ['--app', appId]
   writeFileSync(textsFile, texts.join('\n'))
-  const checkErased = ['check', '--erased', `${userId}`, ...app, '--texts-file', textsFile]
+  const checkErased = ['check', '--erased', `${userId}`, '--app', appId, '--texts-file', textsFile]
   await transcript.step(
     'hermod check --erased, before the erasure',
     async () => {
@@ -36,7 +35,7 @@ export async function erase(
     'hermod user erase --messages delete',
     () =>
       runHermod(
-        ['user', 'erase', `${userId}`, ...app, '--messages', 'delete', '--reason', 'request 17'],
+        ['user', 'erase', appId, `${userId}`, '--messages', 'delete', '--reason', 'request 17'],
         settings,
       ),
     ({ out }) => out.trim(),
