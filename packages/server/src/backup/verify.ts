@@ -236,8 +236,8 @@ async function compareDigest(
     return { rows: 0, digest: 'unknown' }
   const total = rowsOf(manifest.digest)
   const digest = await digestOfCopy(path, {
-    signal,
-    progress: (each) => progress?.({ total, ...each, text: 'comparing the rows' }),
+    ...{ signal, total },
+    progress: (each) => progress?.({ ...each, text: 'comparing the rows' }),
   })
   const differences = digestDifferences(manifest.digest, digest)
   if (differences.length > 0)

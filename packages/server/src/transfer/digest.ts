@@ -33,6 +33,12 @@ export interface WorkOptions {
   readonly progress?: ((progress: Progress) => void) | undefined
 }
 
+/** Options of work that reads all rows. */
+export interface ReadingOptions extends WorkOptions {
+  /** The number of the rows, for the progress; default: not known. */
+  readonly total?: number
+}
+
 const words = 8
 const wordBytes = 4
 const wordSize = 2 ** 32
@@ -80,7 +86,7 @@ export class LineSum {
  */
 export async function digestDatabase(
   db: Queryable,
-  options: WorkOptions = {},
+  options: ReadingOptions = {},
   scope: LineScope = wholeScope,
 ): Promise<Digest> {
   const digest: Record<string, TypeDigest> = {}
@@ -95,9 +101,10 @@ export async function digestDatabase(
 /** Calls `read` with the pages of each type in turn, and reports the rows that were read. */
 export async function forEachPage(
   db: Queryable,
-  { signal, progress, scope: { types, apps } }: WorkOptions & { readonly scope: LineScope },
+  { signal, progress, total = 0, scope }: ReadingOptions & { readonly scope: LineScope },
   read: (type: LineType, pages: AsyncIterable<readonly LineRow[]>) => Promise<void>,
 ): Promise<void> {
+  const { types, apps } = scope
   let done = 0
   for (const type of types) {
     async function* pages() {
@@ -106,7 +113,7 @@ export async function forEachPage(
           signal?.throwIfAborted()
           yield page
           done += page.length
-          progress?.({ done, text: type.name })
+          progress?.({ done, total, text: type.name })
         }
     }
     await read(type, pages())

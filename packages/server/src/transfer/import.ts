@@ -273,7 +273,8 @@ async function requireDigest(
 ): Promise<void> {
   const apps = appsOf(manifest)
   const scope = apps ? { types: lineTypes.portable, apps, ...(textOf && { textOf }) } : wholeScope
-  const found = await database.snapshot((db) => digestDatabase(db, options, scope))
+  const reading = { ...options, total: rowsOf(manifest.digest) }
+  const found = await database.snapshot((db) => digestDatabase(db, reading, scope))
   const differences = digestDifferences(manifest.digest, found)
   if (differences.length > 0)
     throw new TransferError(

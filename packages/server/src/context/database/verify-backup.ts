@@ -152,7 +152,7 @@ export async function verifyCopy(
     const { checked, faults } = await check(opening, async (database) => {
       await requireNoNodes(database)
       digest = await database.snapshot((db) => digestDatabase(db, work))
-      work.progress?.({ text: 'checking the facts in the database' })
+      work.progress?.({ done: 0, total: 0, text: 'checking the facts in the database' })
     })
     if (faults.length > 0) throw faultsError('copy', faults)
     return {
