@@ -20,34 +20,62 @@ const main = join(packageFolder, 'dist', 'main.js')
 // The same in few files, which starts faster; see scripts/bundle.mjs.
 const bundle = join(packageFolder, 'dist', 'bundle', 'main.js')
 
+const longestBuildMs = 600_000
+
 const isCheckout = existsSync(join(packageFolder, 'src'))
 // The demo is a package of its own, built on this one.
 const built = process.argv[2] === 'demo' ? join(dirname(packageFolder), 'demo') : packageFolder
 // Tests start many processes of one build.
 const isTested = process.env.VITEST === 'true'
-if (!isCheckout || isTested || buildWhenStale()) {
+if (!isCheckout || isTested || (await buildWhenStale())) {
   const { run } = await import(isBundleNewest() ? bundle : main)
   await run(process.argv.slice(2))
 } else {
   process.exitCode = 1
 }
 
-/** @returns {boolean} false: nothing that could be started */
-function buildWhenStale() {
+/** @returns {Promise<boolean>} false: nothing that could be started */
+async function buildWhenStale() {
   const projects = [...projectsBelow(built)]
-  const complete =
-    projects.every((project) => existsSync(join(project, 'dist'))) && existsSync(main)
-  if (complete && projects.every((project) => newestSource(project) <= builtAt(project)))
-    return true
+  if (isCurrent(projects)) return true
   const compiler = findCompiler()
   if (compiler === null) {
-    const state = complete ? 'older than its sources' : 'missing'
+    const state = isComplete(projects) ? 'older than its sources' : 'missing'
     process.stderr.write(
       `hermod: the build is ${state} and TypeScript is not installed; run npm ci --include=dev in the checkout (NODE_ENV=production leaves it out)\n`,
     )
-    return complete
+    return isComplete(projects)
   }
-  return build(compiler, projects, complete)
+  return alone(() => isCurrent(projects) || build(compiler, projects))
+}
+
+function isComplete(projects) {
+  return projects.every((project) => existsSync(join(project, 'dist'))) && existsSync(main)
+}
+
+function isCurrent(projects) {
+  return (
+    isComplete(projects) && projects.every((project) => newestSource(project) <= builtAt(project))
+  )
+}
+
+/** Runs work of one process at a time. The lock of SQLite ends with its process, however that ends. */
+async function alone(work) {
+  const { DatabaseSync } = await import('@photostructure/sqlite')
+  const lock = new DatabaseSync(join(packageFolder, '.building'), { timeout: 0 })
+  try {
+    // Nothing is ever written.
+    const begin = 'pragma journal_mode = memory; begin exclusive'
+    try {
+      lock.exec(begin)
+    } catch {
+      process.stderr.write('hermod: another process builds; waiting …\n')
+      lock.exec(`pragma busy_timeout = ${longestBuildMs}; ${begin}`)
+    }
+    return work()
+  } finally {
+    lock.close()
+  }
 }
 
 /** False too when the compiler alone has run. */
@@ -104,11 +132,11 @@ function findCompiler() {
   }
 }
 
-function build(compiler, projects, complete) {
+function build(compiler, projects) {
   process.stderr.write('hermod: building …\n')
   const startedAt = new Date()
   // Without --force the compiler trusts its own records and does not notice that the output is gone.
-  const args = [compiler, '-b', ...(complete ? [] : ['--force']), built]
+  const args = [compiler, '-b', ...(isComplete(projects) ? [] : ['--force']), built]
   // The compiler's output goes to stderr: stdout belongs to the command.
   const { status, error } = spawnSync(process.execPath, args, { stdio: ['ignore', 2, 2] })
   if (status !== 0) {
