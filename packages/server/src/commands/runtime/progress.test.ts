@@ -25,6 +25,20 @@ it('a terminal gets a bar; until the total is known it stays at its beginning, w
   }
 })
 
+it.each([true, false])(
+  'lines have no characters that a terminal obeys (terminal: %s)',
+  async (isTTY) => {
+    const { out, text } = terminal(isTTY)
+    const progress = await openProgress(out, 1)
+    try {
+      progress.print('line 1 (x\u009b2J): no')
+      await vi.waitUntil(() => text().includes('line 1 (x\\u009b2J): no\n'))
+    } finally {
+      progress.close()
+    }
+  },
+)
+
 it('a file gets nothing', async () => {
   const { out, text } = terminal(false)
   const progress = await openProgress(out, 4)

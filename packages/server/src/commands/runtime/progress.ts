@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream'
+import { printable } from './output.js'
 
 /** The progress of a long command: a bar on a terminal, nothing for files and pipes. */
 export interface Progress {
@@ -11,7 +12,7 @@ export interface Progress {
 
 /** @param total 0 when it is not known */
 export async function openProgress(out: Writable, total: number): Promise<Progress> {
-  const print = (line: string) => void out.write(`${line}\n`)
+  const print = (line: string) => void out.write(`${printable(line)}\n`)
   if ((out as { isTTY?: boolean }).isTTY !== true) return { show: () => {}, print, close: () => {} }
   const { MultiBar, Presets } = await import('cli-progress')
   const bars = new MultiBar(
@@ -29,10 +30,10 @@ export async function openProgress(out: Writable, total: number): Promise<Progre
     show(done, text, newTotal = known) {
       if (newTotal !== known) bar.setTotal(newTotal || 1)
       known = newTotal
-      if (known > 0) bar.update(done, { text })
-      else bar.update(0, { text: done > 0 ? `${text} (${done})` : text })
+      const counted = known === 0 && done > 0 ? `${text} (${done})` : text
+      bar.update(known === 0 ? 0 : done, { text: printable(counted) })
     },
-    print: (line) => bars.log(`${line}\n`),
+    print: (line) => bars.log(`${printable(line)}\n`),
     close: () => bars.stop(),
   }
 }
