@@ -204,15 +204,7 @@ const checkFolder: Run = async (context, options, from, data) => {
       `An export (${kind}) of ${created_at} by Hermod ${version}, with ${filesText(files)}.`,
       ...(kind === 'portable' ? [`Applications: ${Object.keys(found).join(', ') || 'none'}.`] : []),
       formatTable(rows, 'It has no rows.'),
-      ...(samples.length > 0
-        ? [
-            '',
-            formatTable(
-              samples.map((each) => ({ ...each })),
-              '',
-            ),
-          ]
-        : []),
+      ...(samples.length > 0 ? ['', formatTable(samples, '')] : []),
     ].join('\n')
   })
   if (problems > 0)

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { UserCheck, type UserSummary } from '../../imports/csv/user-check.js'
 import { textBytes } from '../../imports/item-file.js'
 import { usernameOf } from '../../imports/stream/stream-texts.js'
+import { counted } from '../../lib/counted.js'
 import { CommandFailure } from '../runtime/call.js'
 import { type CommandContext, type CommandWork, operatingCommand } from '../runtime/command.js'
 import { withProgress } from '../runtime/command-work.js'
@@ -51,7 +52,7 @@ export function addCsvCommand(parent: Command, context: CommandContext): void {
     )
     context.printer(options).print(summary, () => checkText(summary))
     if (summary.faults > 0)
-      throw new CommandFailure(`${summary.faults} rows cannot be imported; correct them`)
+      throw new CommandFailure(`${counted(summary.faults, 'row')} cannot be imported; correct them`)
   })
 }
 
@@ -109,7 +110,7 @@ async function checkFile(
         progress({
           done: Math.min(bytesRead(input), bytes),
           total: bytes,
-          text: `${entry.line} lines`,
+          text: counted(entry.line, 'line'),
         })
     }
     return checked.end()
@@ -119,10 +120,8 @@ async function checkFile(
 }
 
 function checkText({ mapped, faults, reasons, samples }: UserSummary): string {
-  const rows = reasons.map((reason) => ({ ...reason }))
-  const first = samples.map((sample) => ({ ...sample }))
   return [
-    `${mapped} users can be imported, ${faults} rows cannot.`,
-    ...(faults === 0 ? [] : [formatTable(rows, ''), formatTable(first, '')]),
+    `${counted(mapped, 'user')} can be imported, ${counted(faults, 'row')} cannot.`,
+    ...(faults === 0 ? [] : [formatTable(reasons, ''), formatTable(samples, '')]),
   ].join('\n\n')
 }

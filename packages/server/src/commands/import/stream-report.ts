@@ -1,6 +1,7 @@
 import type { Comparison } from '../../imports/stream/stream-compare.js'
 import type { StreamSummary } from '../../imports/stream/stream-file.js'
 import type { Outcomes } from '../../imports/stream/stream-import.js'
+import { counted } from '../../lib/counted.js'
 import { formatTable } from '../runtime/output.js'
 
 /** The result of an import. */
@@ -17,14 +18,11 @@ export function checkText(summary: StreamSummary): string {
   return sections([
     formatTable(items, 'The file has no items.'),
     formatTable(become, ''),
-    ...leftOutSections(left_out),
-    notes.length === 0 ? '' : formatTable(notes, ''),
+    leftOutText(left_out),
+    formatTable(notes, ''),
     samples.length === 0
       ? ''
-      : `The first of those that are left out:\n${formatTable(
-          samples.map((sample) => ({ ...sample })),
-          '',
-        )}`,
+      : `The first of those that are left out:\n${formatTable(samples, '')}`,
   ])
 }
 
@@ -34,26 +32,21 @@ export function runText({ imported, compared, left_out, notes }: RunReport): str
   const { differences, different } = compared
   return sections([
     formatTable(rows, ''),
-    ...leftOutSections(left_out),
-    notes.length === 0 ? '' : formatTable(notes, ''),
-    `${compared.compared} random messages compared, ${different} different.`,
-    differences.length === 0
-      ? ''
-      : formatTable(
-          differences.map((each) => ({ ...each })),
-          '',
-        ),
+    leftOutText(left_out),
+    formatTable(notes, ''),
+    `${counted(compared.compared, 'random message')} compared, ${different} different.`,
+    formatTable(differences, ''),
   ])
 }
 
-function leftOutSections(leftOut: StreamSummary['left_out']): string[] {
+function leftOutText(leftOut: StreamSummary['left_out']): string {
   const rows = leftOut.map(({ type, reason, is_fault, count }) => ({
     left_out: type,
     count,
     bad: is_fault,
     reason,
   }))
-  return rows.length === 0 ? [] : [formatTable(rows, '')]
+  return formatTable(rows, '')
 }
 
 function sections(texts: readonly string[]): string {

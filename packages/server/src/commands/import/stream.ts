@@ -5,6 +5,7 @@ import { compareMessages } from '../../imports/stream/stream-compare.js'
 import { summaryOf, stageFile, type StreamSummary } from '../../imports/stream/stream-file.js'
 import { StreamImport } from '../../imports/stream/stream-import.js'
 import { StreamStaging } from '../../imports/stream/stream-staging.js'
+import { counted } from '../../lib/counted.js'
 import { CommandFailure } from '../runtime/call.js'
 import {
   type CommandContext,
@@ -82,7 +83,8 @@ async function runStaged(staging: StreamStaging, run: Run): Promise<void> {
   const summary = await withProgress(context, options, (work) => readFile(staging, run, work))
   if (values.check) {
     printer.print(summary, () => checkText(summary))
-    if (summary.faults > 0) throw new CommandFailure(`${summary.faults} items are bad`)
+    if (summary.faults > 0)
+      throw new CommandFailure(`${counted(summary.faults, 'item is', 'items are')} bad`)
     return
   }
   if (!values.skip && summary.faults > 0) throw badItems(summary)
@@ -159,7 +161,7 @@ function callsOf(operate: Operate): CallOperation {
 /** Messages come in their order: what is left out now cannot be added later between others. */
 function badItems({ faults, samples: [first] }: StreamSummary): CommandFailure {
   return new CommandFailure(
-    `${faults} items are bad, and nothing was imported; the first: ${first?.type} of line ${first?.line}: ${first?.reason}. ` +
+    `${counted(faults, 'item is', 'items are')} bad, and nothing was imported; the first: ${first?.type} of line ${first?.line}: ${first?.reason}. ` +
       'See all with --check, and correct them, since messages cannot be added later between others, or leave them out with --skip-faults',
   )
 }
@@ -167,9 +169,9 @@ function badItems({ faults, samples: [first] }: StreamSummary): CommandFailure {
 function requireSuccess({ compared, faults }: RunReport, known: number): void {
   const problems = [
     ...(compared.different > 0
-      ? [`${compared.different} of ${compared.compared} messages differ from the file`]
+      ? [`${compared.different} of ${counted(compared.compared, 'message')} differ from the file`]
       : []),
-    ...(faults > known ? [`${faults - known} items could not be imported`] : []),
+    ...(faults > known ? [`${counted(faults - known, 'item')} could not be imported`] : []),
   ]
   if (problems.length > 0) throw new CommandFailure(problems.join('; '))
 }

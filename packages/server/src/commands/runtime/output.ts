@@ -29,13 +29,15 @@ export function printable(text: string): string {
 }
 
 /** Rows under their column names, aligned; the columns are those of the first row. */
-export function formatTable(rows: readonly OutputRow[], nothing: string): string {
+export function formatTable(rows: readonly object[], nothing: string): string {
   const [first] = rows
   if (first === undefined) return nothing
   const columns = Object.keys(first)
   return align([
     columns,
-    ...rows.map((row) => columns.map((column) => formatCell(column, row[column]))),
+    ...(rows as readonly OutputRow[]).map((row) =>
+      columns.map((column) => formatCell(column, row[column])),
+    ),
   ])
 }
 
