@@ -8,6 +8,7 @@ import type { LoadResult } from '../load/load-run.js'
 import { LoadProcess } from '../load/processes.js'
 import { type Builds, type Storage, type StoredServer, usageOf } from '../measure/build.js'
 import { type Effort, quiet, rateOf } from '../measure/measure.js'
+import { runsDuring } from '../measure/runs-during.js'
 import { type Beside, besideOf, median, type Ratio, spreadOf } from '../measure/statistics.js'
 import { type CommandRun, hermodJson } from '../measure/hermod-command.js'
 
@@ -144,17 +145,8 @@ async function measureRound(course: Course, perSecond?: number): Promise<Round> 
     alone.push(await run(count === 0 ? seconds * warmUpShare * 1_000 : 0))
   using log = watchLog(server.process.url)
   const backup = makeBackup(target, server.process.dataDir)
-  const during: LoadResult[] = []
-  let isOver = false
-  void backup.finally(() => {
-    isOver = true
-  })
-  // A run that is longer than the backup counts in the first place only.
-  while (!isOver) {
-    const result = await run(0)
-    if (!isOver || during.length === 0) during.push(result)
-  }
-  return { alone, during, ...(await backup), logBytes: log.largest() }
+  const { result, runs: during } = await runsDuring(backup, () => run(0))
+  return { alone, during, ...result, logBytes: log.largest() }
 }
 
 /** Makes a backup and removes those before it. */

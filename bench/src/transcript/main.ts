@@ -17,7 +17,12 @@ import { moveThereAndBack } from './moving.js'
 import { loseAndRestore } from './recovery.js'
 import { Transcript } from './transcript.js'
 
-const [messages = 1_000_000, files = 2_000] = process.argv.slice(2).map(Number)
+const [messages = 1_000_000, files = 2_000] = process.argv.slice(2).map(countOf)
+
+function countOf(text: string): number {
+  if (!/^[1-9]\d*$/.test(text)) throw new Error(`${text}: give the number of messages and of files`)
+  return Number(text)
+}
 
 async function play(): Promise<void> {
   const transcript = new Transcript()
@@ -64,5 +69,6 @@ try {
   await play()
 } catch (error) {
   process.stderr.write(`${(error as Error).stack}\n`)
-  process.exitCode = 1
+  // What a failed step has started, such as an app that connects again and again, would go on.
+  process.exit(1)
 }

@@ -6,6 +6,8 @@ import { LoadProcess } from '../load/processes.js'
 import { hermodJson, runHermod } from '../measure/hermod-command.js'
 import { portOf } from '../measure/build.js'
 import { rateOf } from '../measure/measure.js'
+import { runsDuring } from '../measure/runs-during.js'
+import { sum } from '../measure/statistics.js'
 import { type Installation, sendText } from './installation.js'
 import { require, type Transcript } from './transcript.js'
 
@@ -20,6 +22,16 @@ export interface Places {
   /** A copy of the secret key, apart from the backups. */
   readonly keyFile: string
   readonly restored: string
+}
+
+/** The job of a backup. */
+interface BackupJob {
+  readonly result: {
+    readonly name: string
+    readonly database_bytes: number
+    readonly files: number
+    readonly file_bytes: number
+  }
 }
 
 /** Loses the installation. @returns the service on the restored folder */
@@ -125,27 +137,21 @@ async function backUpUnderLoad(
     })
   const before = await send(warmUpMs)
   const settings = { HERMOD_DATA_DIR: dataDir }
-  type Result = {
-    result: Readonly<Record<'name' | 'database_bytes' | 'files' | 'file_bytes', never>>
-  }
-  const backup = hermodJson<Result>(['backup', 'create', '--to', backups], settings)
-  let isOver = false
-  void backup.finally(() => {
-    isOver = true
-  })
-  let [sent, seconds] = [0, 0]
-  while (!isOver) {
-    const run = await send(0)
-    require(run.errors === 0, `sends fail during the backup: ${run.errorSamples.join()}`)
-    sent += run.succeeded
-    seconds += run.seconds
-  }
-  const { json } = await backup
-  const { name, database_bytes, files, file_bytes } = json.result
+  const { result: backup, runs } = await runsDuring(
+    hermodJson<BackupJob>(['backup', 'create', '--to', backups], settings),
+    () => send(0),
+  )
+  const samples = runs.flatMap(({ errorSamples }) => errorSamples)
+  require(runs.every(
+    ({ errors }) => errors === 0,
+  ), `sends fail during the backup: ${samples.join()}`)
+  const { name, database_bytes, files, file_bytes } = backup.json.result
   const folder = join(backups, name)
   require(existsSync(join(folder, 'COMPLETE')), `${folder} is not complete`)
   const text = `${name}: a database of ${mebibytes(database_bytes)}, ${files} files of ${mebibytes(file_bytes)}`
-  return { folder, text, alone: rateOf(before), during: sent / seconds }
+  const during =
+    sum(runs.map(({ succeeded }) => succeeded)) / sum(runs.map(({ seconds }) => seconds))
+  return { folder, text, alone: rateOf(before), during }
 }
 
 /** Each text is in the conversation with its peer once, with the answers of the service. */

@@ -6,7 +6,7 @@ export class Transcript {
 
   /**
    * Runs a step and prints it.
-   * @param resultOf describes the result in one line
+   * @param resultOf describes the result in a few lines
    */
   async step<T>(what: string, work: () => Promise<T>, resultOf: (result: T) => string): Promise<T> {
     const startedAt = performance.now()
