@@ -1246,7 +1246,7 @@ export const importsTable = {
   item_messages: bigint,
   started_at: bigint,
   updated_at: bigint,
-  /** null: it goes on */
+  /** null: it is unfinished */
   finished_at: nullable(bigint),
   /** Clients that synced before this position of the outbox read their lists anew; 0 = unfinished */
   position: bigint,

@@ -101,7 +101,7 @@ export const ImportSource = resource('ImportSource', 'What was imported under on
   messages: int64({ description: 'number of messages' }),
   started_at: instant('the first call'),
   updated_at: instant('the last call that stored something'),
-  finished_at: instant('when it was finished; 0: it goes on'),
+  finished_at: instant('when it was finished; 0: it is unfinished'),
 })
 /** An import from another system. */
 export type ImportSource = Static<typeof ImportSource>
