@@ -1,5 +1,7 @@
 import type { Queryable } from '../db/database.js'
 import { sql } from '../db/kysely.js'
+import { chunksOf } from '../lib/chunks.js'
+import { appsPerStatement } from './portable.js'
 
 /** Takes the place of the applications in a statement. */
 const apps = '$apps'
@@ -40,12 +42,15 @@ export async function makeDerived(
   of: { readonly apps: readonly string[] | null; readonly idsReservedUntil: number },
 ): Promise<void> {
   const { idsReservedUntil } = of
-  const chosen = of.apps ? sql.join(of.apps) : sql`select app_id from apps`
+  const chosen = of.apps
+    ? chunksOf(of.apps, appsPerStatement).map((some) => sql.join(some))
+    : [sql`select app_id from apps`]
   await db.transaction().execute(async (tx) => {
-    for (const statement of statements) {
-      const parts = statement.split(apps).map((part) => sql.raw(part))
-      await sql.join(parts, chosen).execute(tx)
-    }
+    for (const some of chosen)
+      for (const statement of statements) {
+        const parts = statement.split(apps).map((part) => sql.raw(part))
+        await sql.join(parts, some).execute(tx)
+      }
     await tx
       .updateTable('id_slots')
       .set({ reserved_until: idsReservedUntil })

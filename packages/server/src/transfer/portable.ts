@@ -3,6 +3,7 @@ import type { Table } from '../db/columns.js'
 import type { Queryable } from '../db/database.js'
 import { sql } from '../db/kysely.js'
 import { tables } from '../db/schema.js'
+import { chunksOf } from '../lib/chunks.js'
 import type { WorkOptions } from './digest.js'
 import { deleteImport, findImport, markUndone } from './import-store.js'
 import { TransferError } from './transfer-error.js'
@@ -10,6 +11,8 @@ import { TransferError } from './transfer-error.js'
 /** The tables with rows of applications, each after those that its rows refer to. */
 const ownedTables = Object.entries<Table>(tables).filter(([, { columns }]) => 'app_id' in columns)
 const rowsPerDeletion = 10_000
+/** Databases take some ten thousand parameters of a statement. */
+export const appsPerStatement = 1_000
 
 /** A row of an application in a database. */
 interface OwnedRow {
@@ -26,13 +29,15 @@ export async function findOwned(
   apps: readonly string[],
 ): Promise<readonly OwnedRow[]> {
   const found = new Map<string, OwnedRow>()
-  for (const [table] of ownedTables) {
-    const wanted = apps.filter((appId) => !found.has(appId))
-    for (const appId of wanted) {
-      const one = sql`select 1 from ${sql.table(table)} where app_id = ${appId} limit 1`
-      if ((await one.execute(db)).rows.length > 0) found.set(appId, { appId, table })
+  for (const [table] of ownedTables)
+    for (const some of chunksOf(apps, appsPerStatement)) {
+      const wanted = sql.join(some.map((appId) => sql`(${appId})`))
+      const { rows } = await sql<{ app_id: string }>`
+        with wanted(app_id) as (values ${wanted}) select app_id from wanted
+        where exists (select 1 from ${sql.table(table)} t where t.app_id = wanted.app_id)`.execute(db)
+      for (const { app_id: appId } of rows)
+        if (!found.has(appId)) found.set(appId, { appId, table })
     }
-  }
   return [...found.values()]
 }
 
@@ -57,10 +62,10 @@ export async function undoImport(
   await markUndone(db)
   let done = 0
   for (const [table, { key }] of [...ownedTables].reverse())
-    for (const appId of apps)
+    for (const some of chunksOf(apps, appsPerStatement))
       for (let deleted = rowsPerDeletion; deleted >= rowsPerDeletion; ) {
         signal?.throwIfAborted()
-        deleted = await deleteSome(db, table, { key, appId })
+        deleted = await deleteSome(db, table, { key, apps: some })
         done += deleted
         progress?.({ done, total: 0, text: `removing ${table}` })
       }
@@ -72,12 +77,12 @@ export async function undoImport(
 async function deleteSome(
   db: Queryable,
   table: string,
-  { key, appId }: { readonly key: readonly string[]; readonly appId: string },
+  { key, apps }: { readonly key: readonly string[]; readonly apps: readonly string[] },
 ): Promise<number> {
   const columns = sql.join(key.map((column) => sql.ref(column)))
   const { numAffectedRows } = await sql`
     delete from ${sql.table(table)} where (${columns}) in (
-      select ${columns} from ${sql.table(table)} where app_id = ${appId}
+      select ${columns} from ${sql.table(table)} where app_id in (${sql.join(apps)})
       limit ${sql.lit(rowsPerDeletion)})`.execute(db)
   return Number(numAffectedRows ?? 0)
 }
