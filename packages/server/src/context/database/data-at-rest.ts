@@ -10,6 +10,8 @@ import { options as settings } from '../../config/options.js'
 import type { Database, Queryable } from '../../db/database.js'
 import { sql } from '../../db/kysely.js'
 import { findSchemaDifference } from '../../db/migrations/migrate.js'
+import { KeyCheckStore } from '../../domain/secrets/key-check-store.js'
+import { sealedKeyId } from '../../lib/secrets/secret-box.js'
 import { SecretKeys } from '../../lib/secrets/secret-keys.js'
 import { FolderLockedError, lockFolder } from '../../lib/system/folder-lock.js'
 import { listLiveNodes, nodesUse } from '../../nodes/live-nodes.js'
@@ -156,4 +158,10 @@ export function findSecretKeys({ config, secrets }: DatabaseOptions): SecretKeys
 /** The IDs of {@link findSecretKeys}. */
 export function secretKeyIds(options: DatabaseOptions): readonly string[] {
   return findSecretKeys(options)?.ids ?? []
+}
+
+/** Returns the ID of the key that the secrets of a database need; null: no service has used it. */
+export async function usedKeyId(db: Queryable): Promise<string | null> {
+  const sealed = await new KeyCheckStore().find(db)
+  return sealed === null ? null : sealedKeyId(sealed)
 }

@@ -11,7 +11,6 @@ import { migrate, migrationNames, pendingChange } from '../../db/migrations/migr
 import { appIdPattern } from '../../domain/apps/app-model.js'
 import { appPrefix, fileOfKey } from '../../domain/files/file-model.js'
 import { firstIdAt } from '../../lib/ids/ids.js'
-import { sealedKeyId } from '../../lib/secrets/secret-box.js'
 import { SecretKeys } from '../../lib/secrets/secret-keys.js'
 import { lockNewFolder } from '../../lib/system/folder-lock.js'
 import { listLiveNodes, nodesUse } from '../../nodes/live-nodes.js'
@@ -40,7 +39,7 @@ import { portableRules } from '../../transfer/portable-rows.js'
 import { TransferError } from '../../transfer/transfer-error.js'
 import { openBlobStore } from '../adapters/blob-store.js'
 import { loadSecretKeys } from '../secret-key.js'
-import { secretKeyIds } from './data-at-rest.js'
+import { secretKeyIds, usedKeyId } from './data-at-rest.js'
 import { type DatabaseOptions, databasePath, openDatabase } from './open-database.js'
 import { ImportedSecrets } from './portable-export.js'
 import { portableRowProblem } from './portable-row-rules.js'
@@ -207,9 +206,8 @@ async function rulesFor(
 
 /** The secrets of imported applications are sealed with the key of the installation. */
 async function requireOwnKey(db: Queryable, keyIds: readonly string[]): Promise<void> {
-  const check = await db.selectFrom('key_checks').select('sealed').executeTakeFirst()
-  const needed = check && sealedKeyId(check.sealed)
-  if (needed && !keyIds.includes(needed))
+  const needed = await usedKeyId(db)
+  if (needed !== null && !keyIds.includes(needed))
     throw new TransferError(
       `the import needs the secret key of this installation (${needed}), with which its secrets are encrypted; put its secret.key into the data folder, or set ${settings.secretKey.name}`,
     )

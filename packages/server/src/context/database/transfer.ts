@@ -11,7 +11,6 @@ import { dataExport } from '../../domain/erasure/export/data-export-service.js'
 import { originalKey } from '../../domain/files/file-model.js'
 import { blobRemoval } from '../../domain/files/removal/file-removal.js'
 import { sendAudienceBatch, sendBatch } from '../../domain/push/tasks/push-jobs.js'
-import { sealedKeyId } from '../../lib/secrets/secret-box.js'
 import { type Digest, digestDatabase, type WorkOptions } from '../../transfer/digest.js'
 import { type ExportPlan, type ExportReport, exportInstallation } from '../../transfer/export.js'
 import { type ExportKind, wholeScope } from '../../transfer/lines.js'
@@ -25,6 +24,7 @@ import {
   readData,
   readDataAtRest,
   secretKeyIds,
+  usedKeyId,
 } from './data-at-rest.js'
 import type { DatabaseOptions } from './open-database.js'
 import { portableExport } from './portable-export.js'
@@ -117,8 +117,7 @@ async function planExport(
 
 /** @returns the key that the secrets need. @throws TransferError without it */
 async function requireKey(db: Queryable, keyIds: readonly string[]): Promise<string> {
-  const check = await db.selectFrom('key_checks').select('sealed').executeTakeFirst()
-  const needed = (check && sealedKeyId(check.sealed)) ?? keyIds[0]
+  const needed = (await usedKeyId(db)) ?? keyIds[0]
   if (needed === undefined || !keyIds.includes(needed))
     throw new TransferError(
       `the export needs the secret key of the installation (${needed ?? 'any'}), to show that you have it: the secrets in the export open with it alone; ${keyRemedy}`,
