@@ -70,7 +70,7 @@ export function renderExport({ move: types, portable }: LineTypes): string {
         ],
         [
           code('files.ndjson'),
-          'one line for each file of the service: `key`, `size`, `content_type`, `sha256` (empty: the file stays in S3, with `--move`)',
+          'one line for each file of the service, in the order of `lines/files.ndjson`: `key`, `size`, `content_type`, `sha256` (empty: the file stays in S3, with `--move`)',
         ],
         [code('files/KEY'), 'the files of the service'],
         [

@@ -9,7 +9,7 @@ import { makeFolder } from '../lib/system/make-folder.js'
 import { syncFolder } from '../lib/system/sync-folder.js'
 import { type Digest, forEachPage, LineSum, rowsOf, type WorkOptions } from './digest.js'
 import { type LineRow, type LineScope, lineOf } from './lines.js'
-import type { ListedFile } from './listed-file.js'
+import { type FileKeyOf, hashed, keyOfRow, type ListedFile } from './listed-file.js'
 import {
   completeExport,
   type ExportManifest,
@@ -28,8 +28,7 @@ export interface ExportSource extends Pick<ExportManifest, 'version' | 'schema' 
   readonly snapshot: <T>(read: (db: Queryable, plan: ExportPlan) => Promise<T>) => Promise<T>
   /** Opens its store of files, if it has any. */
   readonly openFiles: () => Promise<StoredFiles>
-  /** Returns the key of a file in its store. */
-  readonly fileKey: (file: FileKeyParts) => string
+  readonly fileKey: FileKeyOf
   /** The kinds of jobs that change no row of the export. */
   readonly droppableJobs: readonly string[]
 }
@@ -38,13 +37,6 @@ export interface ExportSource extends Pick<ExportManifest, 'version' | 'schema' 
 export interface ExportPlan {
   readonly described: Pick<ExportManifest, 'kind' | 'apps' | 'secret_key_fingerprint' | 'is_copy'>
   readonly scope: LineScope
-}
-
-/** The columns that the key of a file in the store is made of. */
-export interface FileKeyParts {
-  readonly appId: string
-  readonly fileId: string
-  readonly uploadId: string
 }
 
 type StoredFiles = Pick<BlobStore, 'kind' | 'open' | 'stat'>
@@ -219,11 +211,7 @@ async function exportFile(
   { from, to, fileKey, mayStay }: FileCopy,
   row: LineRow,
 ): Promise<ListedFile | null> {
-  const key = fileKey({
-    appId: String(row.app_id),
-    fileId: String(row.file_id),
-    uploadId: String(row.upload_id),
-  })
+  const key = keyOfRow(fileKey, row)
   const size = Number(row.size)
   const listed = { key, size, content_type: String(row.content_type), sha256: '' }
   if (mayStay && from?.kind === 's3') return (await from.stat(key)) === null ? null : listed
@@ -242,17 +230,6 @@ async function exportFile(
     throw error
   }
   return { ...listed, sha256: hash.digest('hex') }
-}
-
-/** Passes bytes on, and adds them to a hash. */
-export async function* hashed(
-  body: AsyncIterable<Uint8Array>,
-  hash: ReturnType<typeof createHash>,
-): AsyncGenerator<Uint8Array, void> {
-  for await (const chunk of body) {
-    hash.update(chunk)
-    yield chunk
-  }
 }
 
 async function epochOf(db: Queryable): Promise<string> {

@@ -4,10 +4,17 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { BlobError, type BlobStore } from '../blobs/blob-store.js'
 import { counted } from '../lib/counted.js'
+import { isJsonObject } from '../lib/json.js'
 import type { WorkOptions } from './digest.js'
-import { hashed } from './export.js'
-import { type ListedFile, parseListedFile } from './listed-file.js'
-import { type CompleteExport, changed, exportFiles, sizeOf } from './manifest.js'
+import type { LineRow } from './lines.js'
+import {
+  type FileKeyOf,
+  hashed,
+  keyOfRow,
+  type ListedFile,
+  parseListedFile,
+} from './listed-file.js'
+import { type CompleteExport, changed, exportFiles, hashOf, linesPart, sizeOf } from './manifest.js'
 import { readLineBatches } from './part-lines.js'
 import { TransferError } from './transfer-error.js'
 
@@ -45,33 +52,98 @@ async function* listedFiles(folder: string): AsyncGenerator<ListedFile, void> {
     for (const line of lines) yield parseListedFile(line, ++number)
 }
 
+interface FileChecks extends WorkOptions {
+  readonly fileKey: FileKeyOf
+  /** Returns the application of a key, which a portable export must name. */
+  readonly ownerOf: (key: string) => string | null
+  /** Compares the hash of each file, too; an import does so when it stores the file. */
+  readonly readsFiles: boolean
+}
+
 /**
- * Checks the list of files of an export, and that each of them is there with its size.
- * @param options.ownerOf returns the application of a key, which a portable export must name
+ * Checks the list of files of an export: each is there with its size, of a row that names it, and
+ * listed once.
  * @throws TransferError
  */
 export async function verifyFiles(
-  { folder, manifest }: CompleteExport,
-  { signal, progress, ownerOf }: WorkOptions & { readonly ownerOf: (key: string) => string | null },
+  found: CompleteExport,
+  { fileKey, ownerOf, ...options }: FileChecks,
 ): Promise<void> {
-  const { store, count: total, bytes } = manifest.files
-  const found = { count: 0, bytes: 0 }
-  for await (const { key, size } of listedFiles(folder)) {
-    signal?.throwIfAborted()
-    found.count++
-    found.bytes += size
-    if (manifest.kind === 'portable' && !Object.hasOwn(manifest.apps, ownerOf(key) ?? ''))
-      throw new TransferError(
-        `line ${found.count} of ${exportFiles.fileList} of the export has the key ${key}, which is of no application of it; run hermod export again`,
-      )
-    const name = `${exportFiles.files}/${key}`
-    if (store === 'folder' && (await sizeOf(folder, name)) !== size) throw changed(folder, name)
-    progress?.({ done: found.count, total, text: 'checking the files of the service' })
-  }
-  if (found.count !== total || found.bytes !== bytes)
-    throw new TransferError(
-      `${exportFiles.fileList} of the export in ${folder} has ${counted(found.count, 'file')} of ${counted(found.bytes, 'byte')}, and ${exportFiles.manifest} says ${total} of ${bytes}; copy the export again, or run hermod export again`,
+  const { folder, manifest } = found
+  const { count: total, bytes } = manifest.files
+  let [count, size] = [0, 0]
+  const bad = (problem: string) =>
+    new TransferError(
+      `line ${count} of ${exportFiles.fileList} of the export has the key ${problem}; run hermod export again`,
     )
+  // Both lists have one order, since an export makes the list from the rows.
+  const keys = keysOfRows(found, fileKey)
+  try {
+    for await (const file of listedFiles(folder)) {
+      options.signal?.throwIfAborted()
+      count++
+      size += file.size
+      if (manifest.kind === 'portable' && !Object.hasOwn(manifest.apps, ownerOf(file.key) ?? ''))
+        throw bad(`${file.key}, which is of no application of it`)
+      if (manifest.files.store === 'folder') await requireWhole(folder, file, options)
+      if (!(await readTo(keys, file.key)))
+        throw bad(
+          `${file.key}, which is listed twice, not in the order of ${linesPart('files')}, or of no line of it`,
+        )
+      options.progress?.({ done: count, total, text: 'checking the files of the service' })
+    }
+  } finally {
+    await keys.return()
+  }
+  if (count !== total || size !== bytes)
+    throw new TransferError(
+      `${exportFiles.fileList} of the export in ${folder} has ${counted(count, 'file')} of ${counted(size, 'byte')}, and ${exportFiles.manifest} says ${total} of ${bytes}; copy the export again, or run hermod export again`,
+    )
+}
+
+/** @throws TransferError for a file that is not in the folder as it is listed */
+async function requireWhole(
+  folder: string,
+  { key, size, sha256 }: ListedFile,
+  { signal, readsFiles }: Pick<FileChecks, 'signal' | 'readsFiles'>,
+): Promise<void> {
+  const name = `${exportFiles.files}/${key}`
+  const isWhole =
+    (await sizeOf(folder, name)) === size &&
+    (!readsFiles || (await hashOf(folder, name, () => signal?.throwIfAborted())) === sha256)
+  if (!isWhole) throw changed(folder, name)
+}
+
+/** Reads the keys of the files in the rows of an export. A line that is no row has none. */
+async function* keysOfRows(
+  { folder, manifest: { parts } }: CompleteExport,
+  fileKey: FileKeyOf,
+): AsyncGenerator<string, void> {
+  const part = linesPart('files')
+  if (!parts.some(({ name }) => name === part)) return
+  for await (const { lines } of readLineBatches(folder, part))
+    for (const line of lines) {
+      const row = rowIn(line)
+      if (row) yield keyOfRow(fileKey, row)
+    }
+}
+
+/** @returns null for a line that is no object, which the reader of the rows refuses */
+function rowIn(line: string): LineRow | null {
+  try {
+    const row: unknown = JSON.parse(line)
+    return isJsonObject(row) ? (row as LineRow) : null
+  } catch {
+    return null
+  }
+}
+
+/** Reads keys up to one of them. @returns false when it does not come */
+async function readTo(keys: AsyncGenerator<string, void>, wanted: string): Promise<boolean> {
+  for (;;) {
+    const { done, value } = await keys.next()
+    if (done || value === wanted) return !done
+  }
 }
 
 async function importFile(

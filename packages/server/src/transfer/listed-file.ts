@@ -1,5 +1,7 @@
+import type { Hash } from 'node:crypto'
 import { isKey } from '../blobs/blob-keys.js'
 import { type Check, isCount, isSha256, isText, parseFile } from '../lib/json-file.js'
+import type { LineRow } from './lines.js'
 import { exportFiles } from './manifest.js'
 import { TransferError } from './transfer-error.js'
 
@@ -32,4 +34,31 @@ export function parseListedFile(text: string, number: number): ListedFile {
         `line ${number} of ${exportFiles.fileList} of the export ${problem}; run hermod export again`,
       ),
   })
+}
+
+/** Returns the key of a file in a store. */
+export type FileKeyOf = (file: {
+  readonly appId: string
+  readonly fileId: string
+  readonly uploadId: string
+}) => string
+
+/** Returns the key of the file that a row of the table of files names. */
+export function keyOfRow(fileKey: FileKeyOf, row: LineRow): string {
+  return fileKey({
+    appId: String(row.app_id),
+    fileId: String(row.file_id),
+    uploadId: String(row.upload_id),
+  })
+}
+
+/** Passes bytes on, and adds them to a hash. */
+export async function* hashed(
+  body: AsyncIterable<Uint8Array>,
+  hash: Hash,
+): AsyncGenerator<Uint8Array, void> {
+  for await (const chunk of body) {
+    hash.update(chunk)
+    yield chunk
+  }
 }

@@ -146,17 +146,28 @@ export async function verifyParts(
   const total = parts.reduce((sum, { size }) => sum + size, 0)
   let done = 0
   for (const { name, size, sha256 } of parts) {
-    const path = join(folder, name)
     if ((await sizeOf(folder, name)) !== size) throw changed(folder, name)
-    const hash = createHash('sha256')
-    for await (const chunk of createReadStream(path, { highWaterMark: 2 ** 20 })) {
+    const found = await hashOf(folder, name, (bytes) => {
       signal?.throwIfAborted()
-      hash.update(chunk)
-      done += chunk.length
+      done += bytes
       progress?.({ done, total, text: `checking ${name}` })
-    }
-    if (hash.digest('hex') !== sha256) throw changed(folder, name)
+    })
+    if (found !== sha256) throw changed(folder, name)
   }
+}
+
+/** Returns the SHA-256 of a file of an export. @param read gets the number of bytes of each chunk */
+export async function hashOf(
+  folder: string,
+  name: string,
+  read: (bytes: number) => void,
+): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const chunk of createReadStream(join(folder, name), { highWaterMark: 2 ** 20 })) {
+    read(chunk.length)
+    hash.update(chunk)
+  }
+  return hash.digest('hex')
 }
 
 /** Says that a file of an export is not as it was written. */

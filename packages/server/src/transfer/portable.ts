@@ -34,7 +34,9 @@ export async function findOwned(
       const wanted = sql.join(some.map((appId) => sql`(${appId})`))
       const { rows } = await sql<{ app_id: string }>`
         with wanted(app_id) as (values ${wanted}) select app_id from wanted
-        where exists (select 1 from ${sql.table(table)} t where t.app_id = wanted.app_id)`.execute(db)
+        where exists (select 1 from ${sql.table(table)} t where t.app_id = wanted.app_id)`.execute(
+        db,
+      )
       for (const { app_id: appId } of rows)
         if (!found.has(appId)) found.set(appId, { appId, table })
     }

@@ -1,16 +1,5 @@
 /** `hermod export --move`, `hermod import` and `hermod digest`, on and between both databases. */
-import { execFileSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   type Backend,
@@ -21,54 +10,39 @@ import {
   testBackends,
   waitFor,
 } from '@hermod/testkit'
-import { pino } from 'pino'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { loadConfig } from '../../dist/config/config.js'
-import { checkImport, importData } from '../../dist/context/database/import-data.js'
+import { describe, expect, it } from 'vitest'
 import { Database } from '../../dist/db/database.js'
-import { listMigrations, migrate } from '../../dist/db/migrations/migrate.js'
-import { lockFolder } from '../../dist/lib/system/folder-lock.js'
+import { migrate } from '../../dist/db/migrations/migrate.js'
 import { lineTypes } from '../../dist/transfer/lines.js'
 import { openDialect } from '../support/database/database-place.js'
-import { laterRelease } from '../support/database/later-migration.js'
 import { fetchAs, fileTypes, png, sendFile } from '../support/files/files.js'
 import { callHermod } from '../support/hermod-command.js'
 import { integrityCast } from '../support/integrity/cast.js'
 import { integrityFaults, sendText } from '../support/messaging/messaging.js'
 import { direct, SyncClient, syncPage } from '../support/messaging/sync-client.js'
-import { fillTables } from '../support/transfer/filled-tables.js'
-import { digestOf, Installation, secretKey, succeed } from '../support/transfer/installations.js'
+import {
+  digestOf,
+  exportMove,
+  Installation,
+  secretKey,
+  succeed,
+} from '../support/transfer/installations.js'
 import { WatchedServer } from '../support/watched-server.js'
 
 const [sqlite] = testBackends() as [Backend]
 
-/** An embedded database with rows in every table. */
-async function filled(): Promise<Installation> {
-  const source = await Installation.create(sqlite)
-  source.makeFolder()
-  await using database = new Database(openDialect(source))
-  await migrate(database)
-  await fillTables(database)
-  return source
-}
-
-function exported(source: Installation, ...more: readonly string[]): Promise<unknown> {
-  const args = ['export', '--move', '--to', source.exportFolder, '--json', ...more]
-  return succeed(source.hermod(...args))
-}
-
 describe.each(testBackends())('a move to $name', (backend) => {
   it('and back keeps every row of every table: the digests are equal', async () => {
-    await using source = await filled()
+    await using source = await Installation.filled()
     await using there = await Installation.create(backend)
-    await using back = await Installation.create(sqlite)
+    await using back = Installation.embedded()
     const digest = await digestOf((...args) => source.hermod(...args))
     expect(Object.keys(digest).sort()).toEqual(lineTypes.move.map(({ name }) => name).sort())
-    await exported(source, '--drop-undelivered')
+    await exportMove(source)
     await succeed(there.hermod('import', source.exportFolder, '--json'))
     expect(await digestOf((...args) => there.hermod(...args))).toEqual(digest)
     there.makeFolder()
-    await exported(there, '--drop-undelivered')
+    await exportMove(there)
     await succeed(back.hermod('import', there.exportFolder, '--json'))
     expect(await digestOf((...args) => back.hermod(...args))).toEqual(digest)
     const [lines, again] = [source, there].map(({ exportFolder }) =>
@@ -82,7 +56,7 @@ describe.each(testBackends())('a move to $name', (backend) => {
   it('keeps tokens, files and positions: clients continue, and the check finds no fault', {
     timeout: 60_000,
   }, async () => {
-    const from = testBackends().find(({ name }) => name !== backend.name) ?? sqlite
+    const from = testBackends().find(({ name }) => name !== backend.name) ?? backend
     const env = { HERMOD_SECRET_KEY: secretKey, HERMOD_OUTBOUND_ALLOW: '127.0.0.1,::1' }
     await using watched = await WatchedServer.start(from, { env })
     const { server } = watched
@@ -201,7 +175,7 @@ describe('an export of a backup', () => {
     const { server } = watched
     const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
     await sendText(alice.api, bob.id, 'hello')
-    await using there = await Installation.create(sqlite)
+    await using there = Installation.embedded()
     const target = join(server.dataDir, '..', `backups-${alice.id}`)
     const backup = ['backup', 'create', '--to', target]
     const made = await callHermod(backup, { ...watched.settings, ...env })
@@ -224,286 +198,6 @@ describe('an export of a backup', () => {
   })
 })
 
-describe('exports and imports', () => {
-  const backend = sqlite
-  let sound: Installation
-
-  beforeAll(async () => {
-    sound = await filled()
-    await exported(sound, '--drop-undelivered')
-  })
-  afterAll(() => sound[Symbol.asyncDispose]())
-
-  it('an export is refused while a service runs, without its key, and into a folder with files', async () => {
-    await using source = await filled()
-    const to = source.exportFolder
-    const args = ['export', '--move', '--to', to, '--drop-undelivered']
-    const attempt = (settings: object, more = args) =>
-      callHermod(more, { ...source.settings, ...settings })
-    expect((await attempt({ HERMOD_SECRET_KEY: undefined })).err).toContain(
-      'needs the secret key of the installation',
-    )
-    expect((await attempt({}, ['export', '--to', to, '--drop-undelivered'])).err).toContain(
-      '--drop-undelivered belongs to --move',
-    )
-    expect((await attempt({}, ['export', '--move', '--app', 'app1'])).err).toContain(
-      'leave out --portable and --app',
-    )
-    expect((await attempt({ HERMOD_DATA_DIR: to })).err).toContain('there is no')
-    const { err } = await attempt({}, ['export', '--move', '--to', to])
-    expect(err).toContain('not everything is delivered')
-    expect(existsSync(to)).toBe(false)
-    const lock = lockFolder(source.dataDir)
-    expect((await attempt({})).err).toContain('is in use by process')
-    lock.release()
-    mkdirSync(to)
-    writeFileSync(join(to, 'mine.txt'), '')
-    expect((await attempt({})).err).toContain('has other files, such as mine.txt')
-    rmSync(join(to, 'mine.txt'))
-    expect((await attempt({})).code).toBe(0)
-    expect((await attempt({})).err).toContain('has a complete export already')
-  })
-
-  it.each<[string, (folder: string) => void, string]>([
-    ['without its mark', (folder) => rmSync(join(folder, 'COMPLETE')), 'has no complete export'],
-    [
-      'with another manifest',
-      (folder) => change(folder, 'manifest.json', '"kind": "move"', '"kind": "all"'),
-      'manifest.json of the export in',
-    ],
-    [
-      'with a cut file',
-      (folder) => truncateSync(join(folder, 'lines/users.ndjson'), 100),
-      'lines/users.ndjson of the export in',
-    ],
-    [
-      'with a changed byte',
-      (folder) => change(folder, 'lines/users.ndjson', 'app1', 'app2'),
-      'cut off or changed',
-    ],
-    ['without a file', (folder) => rmSync(join(folder, 'lines/users.ndjson')), 'is missing'],
-    [
-      'of a newer format',
-      (folder) => rewrite(folder, (manifest) => ({ ...manifest, format: 2, version: '9.0.0' })),
-      'was made by Hermod 9.0.0 in a newer format',
-    ],
-    [
-      'of a newer schema',
-      (folder) =>
-        rewrite(folder, (manifest) => ({
-          ...manifest,
-          schema: { number: 99, name: '099-later' },
-          version: '9.0.0',
-        })),
-      'it has the schema 99, and this version knows schemas up to 1; import it with Hermod 9.0.0',
-    ],
-    [
-      'of another key',
-      (folder) => rewrite(folder, (each) => ({ ...each, secret_key_fingerprint: 'abcdefgh' })),
-      'need the secret key abcdefgh',
-    ],
-    [
-      'with a list of files that is no part of it',
-      (folder) =>
-        rewrite(folder, (each) => ({
-          ...each,
-          parts: each.parts.filter(({ name }) => name !== 'files.ndjson'),
-        })),
-      'manifest.json of the export in',
-    ],
-    ...[2 ** 53 - 1, Date.now() - Date.UTC(2015, 0, 1) + 25 * 3_600_000].map(
-      (until): [string, (folder: string) => void, string] => [
-        `with IDs up to ${until}`,
-        (folder) => rewrite(folder, (each) => ({ ...each, ids_reserved_until: until })),
-        'which is after the time of this machine',
-      ],
-    ),
-    [
-      'with a part of another version',
-      (folder) => {
-        writeFileSync(join(folder, 'lines/orders.ndjson'), '')
-        rewrite(folder, (each) => ({
-          ...each,
-          parts: [...each.parts, asItIs(folder)({ name: 'lines/orders.ndjson' })],
-        }))
-      },
-      'the export has lines/orders.ndjson, which no export has in this version',
-    ],
-    [
-      'with a part twice',
-      (folder) =>
-        rewrite(folder, (each) => ({
-          ...each,
-          parts: [...each.parts, asItIs(folder)({ name: 'lines/users.ndjson' })],
-        })),
-      'the export lists lines/users.ndjson twice',
-    ],
-    [
-      'with an emptied list of files',
-      (folder) => {
-        writeFileSync(join(folder, 'files.ndjson'), '')
-        rewrite(folder, (each) => ({
-          ...each,
-          files: { store: 'folder', count: 3, bytes: 9, missing: 0 },
-          parts: each.parts.map(asItIs(folder)),
-        }))
-      },
-      'has 0 files of 0 bytes, and manifest.json says 3 of 9',
-    ],
-    [
-      'with a listed file that is missing',
-      (folder) => {
-        const file = { key: 'app1/aa', size: 3, content_type: '', sha256: 'a'.repeat(64) }
-        writeFileSync(join(folder, 'files.ndjson'), `${JSON.stringify(file)}\n`)
-        rewrite(folder, (each) => ({ ...each, parts: each.parts.map(asItIs(folder)) }))
-      },
-      'files/app1/aa of the export in',
-    ],
-    [
-      'with a FIFO',
-      (folder) => {
-        const path = join(folder, 'lines/users.ndjson')
-        rmSync(path)
-        execFileSync('mkfifo', [path])
-      },
-      'is no regular file',
-    ],
-    [
-      'with a row twice',
-      (folder) => {
-        const path = join(folder, 'lines/users.ndjson')
-        writeFileSync(path, readFileSync(path, 'utf8').replace(/^.*\n/, '$&$&'))
-        rewrite(folder, (each) => ({ ...each, parts: each.parts.map(asItIs(folder)) }))
-      },
-      'one of the lines 1 to 4 of lines/users.ndjson cannot be written: two rows have one key',
-    ],
-    [
-      'with a row without a member',
-      (folder) => {
-        const path = join(folder, 'lines/users.ndjson')
-        writeFileSync(path, without(readFileSync(path, 'utf8'), 'username'))
-        rewrite(folder, (each) => ({ ...each, parts: each.parts.map(asItIs(folder)) }))
-      },
-      'cannot be written: a member that every row has is missing',
-    ],
-    [
-      'with bytes that are no UTF-8',
-      (folder) => {
-        const path = join(folder, 'lines/users.ndjson')
-        const bytes = readFileSync(path)
-        bytes[bytes.indexOf('"nick_name":"') + '"nick_name":"'.length] = 0xff
-        writeFileSync(path, bytes)
-        rewrite(folder, (each) => ({ ...each, parts: each.parts.map(asItIs(folder)) }))
-      },
-      'has bytes that are no UTF-8',
-    ],
-    [
-      'with half of a surrogate pair',
-      (folder) => {
-        change(folder, 'lines/users.ndjson', '"nick_name":"', '"nick_name":"\\ud800')
-        rewrite(folder, (each) => ({ ...each, parts: each.parts.map(asItIs(folder)) }))
-      },
-      'line 1 of lines/users.ndjson has half a character in nick_name',
-    ],
-    [
-      'with a file whose key leads out of its folder',
-      (folder) => {
-        const bytes = 'out'
-        writeFileSync(join(folder, 'files', 'inside'), bytes)
-        writeFileSync(join(folder, 'outside'), bytes)
-        const sha256 = createHash('sha256').update(bytes).digest('hex')
-        const file = { size: bytes.length, content_type: '', sha256 }
-        const lines = ['inside', '../outside'].map((key) => JSON.stringify({ key, ...file }))
-        writeFileSync(join(folder, 'files.ndjson'), `${lines.join('\n')}\n`)
-        rewrite(folder, (manifest) => ({
-          ...manifest,
-          parts: manifest.parts.map(asItIs(folder)),
-        }))
-      },
-      'line 2 of files.ndjson of the export has a bad field key',
-    ],
-    [
-      'with another digest',
-      (folder) =>
-        rewrite(folder, (each) => ({
-          ...each,
-          digest: { ...each.digest, users: { ...each.digest.users, count: 4 } },
-        })),
-      'the database does not have what the export has (users: 3 of 4 rows)',
-    ],
-  ])('an export %s is refused', async (_, damage, text) => {
-    await using there = await Installation.create(backend)
-    cpSync(sound.exportFolder, there.exportFolder, { recursive: true })
-    damage(there.exportFolder)
-    const { code, err } = await there.hermod('import', there.exportFolder)
-    expect([code, err]).toEqual([1, expect.stringContaining(text)])
-    expect(existsSync(join(there.dataDir, 'outside'))).toBe(false)
-    const started = await there.hermod('check')
-    expect([started.code, started.err]).toEqual([1, expect.any(String)])
-  })
-
-  it('an import needs an empty database', async () => {
-    await using there = await Installation.create(backend)
-    const { exportFolder } = sound
-    await succeed(there.hermod('import', exportFolder, '--json'))
-    const again = await there.hermod('import', exportFolder)
-    expect([again.code, again.err]).toEqual([
-      1,
-      expect.stringContaining('is not empty (it has apps)'),
-    ])
-    const checked = await there.hermod('import', exportFolder, '--check')
-    expect(checked.err).toContain('is not empty')
-  })
-
-  it('an import leaves the database of an earlier version as it is', async () => {
-    await using there = await Installation.create(backend)
-    there.makeFolder()
-    await using database = new Database(openDialect(there))
-    await migrate(database)
-    const log = pino({ level: 'silent' })
-    const settings = { HERMOD_DATA_DIR: there.dataDir, HERMOD_SECRET_KEY: secretKey }
-    const options = { ...loadConfig(settings), log, release: laterRelease() }
-    const from = { from: sound.exportFolder }
-    const text = 'is not empty (it has the schema 1 of an earlier version)'
-    await expect(importData(options, from, {})).rejects.toThrow(text)
-    await expect(checkImport(options, from, {})).rejects.toThrow(text)
-    expect((await listMigrations(database, options.release)).map((each) => each.isApplied)).toEqual(
-      [true, false],
-    )
-  })
-
-  it('a check counts, names what cannot be imported, and writes nothing', async () => {
-    await using there = await Installation.create(backend)
-    const folder = there.exportFolder
-    cpSync(sound.exportFolder, folder, { recursive: true })
-    const check = () => there.hermod('import', folder, '--check', '--json')
-    expect(await succeed(check())).toMatchObject({
-      counts: { users: 3, messages: 3, groups: 3 },
-      problems: 0,
-      samples: [],
-    })
-    expect(existsSync(there.dataDir)).toBe(false)
-    change(folder, 'lines/operator_tokens.ndjson', '"created_at":', '"made_at":')
-    change(folder, 'lines/users.ndjson', '"nick_name":"', '"nick_name":"\\u0000')
-    rewrite(folder, (manifest) => ({ ...manifest, parts: manifest.parts.map(asItIs(folder)) }))
-    const { code, out, err } = await check()
-    expect([code, err]).toEqual([1, expect.stringContaining('2 lines cannot be imported')])
-    expect(JSON.parse(out)).toMatchObject({
-      problems: 2,
-      samples: [
-        { type: 'operator_tokens', line: 1, reason: expect.stringContaining('made_at') },
-        { type: 'users', line: 1, reason: 'has U+0000 in nick_name, which no database stores' },
-      ],
-    })
-    const imported = await there.hermod('import', folder)
-    expect(imported.err).toContain('line 1 of lines/operator_tokens.ndjson has a member made_at')
-    // What was written before stays for a repaired export, and no service uses it.
-    expect((await there.hermod('check')).err).toContain('has an unfinished import')
-    const another = await there.hermod('import', sound.exportFolder)
-    expect(another.err).toContain('has an unfinished import of another export')
-  })
-})
-
 if (isFullRun && testBackends().some(({ name }) => name === 'postgres'))
   it('an export reads a standby while nodes run on its primary', { timeout: 120_000 }, async () => {
     await using primary = await PostgresCluster.start({
@@ -517,7 +211,7 @@ if (isFullRun && testBackends().some(({ name }) => name === 'postgres'))
     await sendText(alice.api, bob.id, 'hello')
     await using standby = await primary.startStandby()
     await primary.waitForStandby(standby)
-    await using there = await Installation.create(sqlite)
+    await using there = Installation.embedded()
     const settings = {
       ...{ ...env, HERMOD_DATA_DIR: node.dataDir },
       HERMOD_DATABASE_URL: standby.urlOf(new URL(database.url).pathname.slice(1)),
@@ -529,39 +223,6 @@ if (isFullRun && testBackends().some(({ name }) => name === 'postgres'))
     // The primary has gone on.
     expect((await there.hermod('maintenance')).out).toContain('hermod restore finish')
   })
-
-type Manifest = Record<string, never> & {
-  readonly parts: readonly { readonly name: string }[]
-  readonly digest: Readonly<Record<string, object>>
-}
-
-/** Replaces the first such text in a file of an export. */
-function change(folder: string, name: string, from: string, to: string): void {
-  const path = join(folder, name)
-  writeFileSync(path, readFileSync(path, 'utf8').replace(from, to))
-}
-
-/** Returns lines of JSON, of which the first one does not have a member. */
-function without(lines: string, member: string): string {
-  const [first = '', ...rest] = lines.split('\n')
-  return [JSON.stringify({ ...JSON.parse(first), [member]: undefined }), ...rest].join('\n')
-}
-
-/** Writes another manifest, with its mark. */
-function rewrite(folder: string, edit: (manifest: Manifest) => object): void {
-  const path = join(folder, 'manifest.json')
-  const text = JSON.stringify(edit(JSON.parse(readFileSync(path, 'utf8'))))
-  writeFileSync(path, text)
-  writeFileSync(join(folder, 'COMPLETE'), createHash('sha256').update(text).digest('hex'))
-}
-
-/** The entry of a part as its file is now. */
-function asItIs(folder: string): (part: { readonly name: string }) => object {
-  return ({ name }) => {
-    const bytes = readFileSync(join(folder, name))
-    return { name, size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') }
-  }
-}
 
 /** Waits until no consumer and no job has work left. */
 async function allHandled({ sql }: WatchedServer): Promise<void> {

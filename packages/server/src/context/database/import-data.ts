@@ -9,7 +9,7 @@ import type { Database, Queryable } from '../../db/database.js'
 import { IdentityStore } from '../../db/identity/identity-store.js'
 import { migrate, migrationNames, pendingChange } from '../../db/migrations/migrate.js'
 import { appIdPattern } from '../../domain/apps/app-model.js'
-import { appPrefix, fileOfKey } from '../../domain/files/file-model.js'
+import { appPrefix, fileOfKey, originalKey } from '../../domain/files/file-model.js'
 import { firstIdAt } from '../../lib/ids/ids.js'
 import { SecretKeys } from '../../lib/secrets/secret-keys.js'
 import { lockNewFolder } from '../../lib/system/folder-lock.js'
@@ -67,7 +67,7 @@ export async function importData(
   { from }: { readonly from: string },
   work: WorkOptions,
 ): Promise<ImportReport> {
-  const found = await verifiedExport(options, from, work)
+  const found = await verifiedExport(options, from, { ...work, readsFiles: false })
   return withTarget(options, async (database, openFiles) => {
     await requireTarget(database, found, options)
     await migrate(database, options.release)
@@ -151,7 +151,7 @@ export async function checkImport(
   { from }: { readonly from: string },
   work: WorkOptions,
 ): Promise<ImportCheck> {
-  const found = await verifiedExport(options, from, work)
+  const found = await verifiedExport(options, from, { ...work, readsFiles: true })
   const { storage } = options.config
   // SQLite would make the file.
   if (storage.kind === 'postgres' || existsSync(databasePath(storage.dataDir))) {
@@ -217,7 +217,7 @@ async function requireOwnKey(db: Queryable, keyIds: readonly string[]): Promise<
 async function verifiedExport(
   options: DatabaseOptions,
   from: string,
-  work: WorkOptions,
+  work: WorkOptions & { readonly readsFiles: boolean },
 ): Promise<CompleteExport> {
   const { files, http } = options.config
   const found = await readExport(resolve(from))
@@ -229,7 +229,7 @@ async function verifiedExport(
     now: Date.now(),
   })
   await verifyParts(found, work)
-  await verifyFiles(found, { ...work, ownerOf })
+  await verifyFiles(found, { ...work, fileKey: originalKey, ownerOf })
   return found
 }
 

@@ -2,8 +2,12 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Backend, memoryDisk, TempFolder } from '@hermod/testkit'
+import { Database } from '../../../dist/db/database.js'
+import { migrate } from '../../../dist/db/migrations/migrate.js'
 import type { Digest } from '../../../dist/transfer/digest.js'
+import { openDialect } from '../database/database-place.js'
 import { callHermod, type CommandResult } from '../hermod-command.js'
+import { fillTables } from './filled-tables.js'
 
 export const secretKey = 'k'.repeat(40)
 
@@ -23,6 +27,22 @@ export class Installation implements AsyncDisposable {
       new TempFolder('transfer', memoryDisk()),
       await backend.createDatabase(),
     )
+  }
+
+  /** A place for an installation with an embedded database. */
+  static embedded(): Installation {
+    const database = { url: undefined, [Symbol.asyncDispose]: async () => {} }
+    return new Installation(new TempFolder('transfer', memoryDisk()), database)
+  }
+
+  /** An embedded installation that has rows in every table. */
+  static async filled(): Promise<Installation> {
+    const installation = Installation.embedded()
+    installation.makeFolder()
+    await using database = new Database(openDialect(installation))
+    await migrate(database)
+    await fillTables(database)
+    return installation
   }
 
   get dataDir(): string {
@@ -73,4 +93,15 @@ export async function digestOf(
   hermod: (...args: readonly string[]) => Promise<CommandResult>,
 ): Promise<Digest> {
   return (await succeed(hermod('digest', '--json'))) as Digest
+}
+
+/** Exports all of an installation into its folder for exports. */
+export function exportMove(place: Installation): Promise<unknown> {
+  const args = ['export', '--move', '--to', place.exportFolder, '--drop-undelivered', '--json']
+  return succeed(place.hermod(...args))
+}
+
+/** The digest of what a portable export has. */
+export function portableDigest(place: Installation, ...more: readonly string[]): Promise<Digest> {
+  return digestOf((...args) => place.hermod(...args, '--portable', ...more))
 }
