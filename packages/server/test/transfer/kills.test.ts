@@ -1,22 +1,27 @@
 /** Exports and imports that are killed again and again lose no row and double none. */
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Backend, Child, isFullRun, testBackends } from '@hermod/testkit'
+import { type Backend, Child, isFullRun, parallelBackend, testBackends } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
 import { Database } from '../../dist/db/database.js'
 import { migrate } from '../../dist/db/migrations/migrate.js'
 import { openDialect } from '../support/database/database-place.js'
 import { callHermod, hermodEnvironment, hermodScript } from '../support/hermod-command.js'
 import { Random } from '../support/random.js'
-import { digestOf, Installation, succeed } from '../support/transfer/installations.js'
+import { rewriteManifest } from '../support/transfer/changed-exports.js'
 import { fillMessages } from '../support/transfer/filled-tables.js'
+import {
+  digestOf,
+  Installation,
+  portableDigest,
+  succeed,
+} from '../support/transfer/installations.js'
 
 const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
 /** HERMOD_TEST_KILLS sets another number. */
 const kills = Number(process.env.HERMOD_TEST_KILLS ?? (isFullRun ? 10 : 1))
 const messages = isFullRun ? 100_000 : 20_000
-const [sqlite] = testBackends() as [Backend]
 
 /** In the usual run each database has one of the kinds. */
 const kindsOf = ({ name }: Backend) =>
@@ -30,15 +35,9 @@ describe.each(testBackends())('kills on $name', (backend) => {
     },
     async (kind) => {
       const digestOfKind = (place: Installation) =>
-        digestOf((...args) => place.hermod(...args, ...(kind === 'portable' ? ['--portable'] : [])))
+        kind === 'portable' ? portableDigest(place) : digestOf((...args) => place.hermod(...args))
       const random = new Random(seed)
-      await using source = await Installation.create(sqlite)
-      source.makeFolder()
-      {
-        await using database = new Database(openDialect(source))
-        await migrate(database)
-        await fillMessages(database, messages)
-      }
+      await using source = await withMessages()
       const digest = await digestOfKind(source)
       const { exportFolder } = source
       const exportArgs = ['export', `--${kind}`, '--to', exportFolder, '--json']
@@ -77,8 +76,45 @@ describe.each(testBackends())('kills on $name', (backend) => {
   )
 })
 
+describe.each(parallelBackend())('kills on $name', (backend) => {
+  it('an undo that is killed ends without a row of the imported application', {
+    timeout: 60_000 + kills * 30_000,
+  }, async () => {
+    await using source = await withMessages()
+    const { exportFolder } = source
+    await succeed(source.hermod('export', '--to', exportFolder, '--json'))
+    writeFileSync(join(exportFolder, 'lines/erasures.ndjson'), '[]\n')
+    rewriteManifest(exportFolder)
+    await using there = await Installation.create(backend)
+    const begin = async () => {
+      const { err } = await there.hermod('import', exportFolder)
+      expect(err).toContain('line 1 of lines/erasures.ndjson is no object')
+    }
+    await begin()
+    await killedRuns(['import', '--undo', '--json'], () => there, new Random(seed), {
+      async afterKill() {
+        const { err } = await there.hermod('nodes')
+        if (!/unfinished import/.test(err)) expect(await portableDigest(there)).toEqual({})
+      },
+      begin,
+    })
+    expect(await portableDigest(there)).toEqual({})
+    expect((await there.hermod('import', '--undo')).err).toContain('has no unfinished import')
+  })
+})
+
+/** An embedded installation that has an application with messages. */
+async function withMessages(): Promise<Installation> {
+  const source = Installation.embedded()
+  source.makeFolder()
+  await using database = new Database(openDialect(source))
+  await migrate(database)
+  await fillMessages(database, messages)
+  return source
+}
+
 /** The failure of a run after a kill that came after the end of the work. */
-const isDone = /complete export already|is not empty|of the export already/
+const isDone = /complete export already|is not empty|of the export already|has no unfinished import/
 
 interface KilledRuns {
   /** Checks what a killed run has left. */

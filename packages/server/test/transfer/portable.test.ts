@@ -1,14 +1,13 @@
 /** Portable exports: `hermod export`, their import beside other applications, and its undo. */
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Backend, type ServerProcess, startServer, testBackends } from '@hermod/testkit'
+import { type ServerProcess, startServer, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { pino } from 'pino'
 import { loadConfig } from '../../dist/config/config.js'
-import { checkImport, importData } from '../../dist/context/database/import-data.js'
+import { checkImport, importData, undoImportData } from '../../dist/context/database/import-data.js'
 import { Database } from '../../dist/db/database.js'
 import { sql } from '../../dist/db/kysely.js'
-import { migrate } from '../../dist/db/migrations/migrate.js'
 import { lineTypes } from '../../dist/transfer/lines.js'
 import { openDialect } from '../support/database/database-place.js'
 import { blobsIn, fetchAs, fileTypes, png, sendFile, upload } from '../support/files/files.js'
@@ -16,36 +15,32 @@ import { callHermod } from '../support/hermod-command.js'
 import { integrityFaults, sendText } from '../support/messaging/messaging.js'
 import { direct, SyncClient } from '../support/messaging/sync-client.js'
 import { changePart, rewriteManifest } from '../support/transfer/changed-exports.js'
-import { fillTables } from '../support/transfer/filled-tables.js'
-import { digestOf, Installation, secretKey, succeed } from '../support/transfer/installations.js'
+import {
+  digestOf,
+  Installation,
+  portableDigest,
+  secretKey,
+  succeed,
+} from '../support/transfer/installations.js'
 
-const [sqlite] = testBackends() as [Backend]
 const publicUrl = 'https://chat.example.org'
 const env = { HERMOD_SECRET_KEY: secretKey }
-
-/** An embedded database with rows in every table. */
-async function filled(): Promise<Installation> {
-  const source = await Installation.create(sqlite)
-  source.makeFolder()
-  await using database = new Database(openDialect(source))
-  await migrate(database)
-  await fillTables(database)
-  return source
-}
 
 function exported(source: Installation, ...more: readonly string[]): Promise<unknown> {
   return succeed(source.hermod('export', '--to', source.exportFolder, '--json', ...more))
 }
 
-function portableDigest(place: Installation, ...more: readonly string[]) {
-  return digestOf((...args) => place.hermod(...args, '--portable', ...more))
+function optionsOf({ dataDir, databaseUrl }: Installation) {
+  const place = { HERMOD_DATA_DIR: dataDir, HERMOD_SECRET_KEY: secretKey }
+  const database = databaseUrl === undefined ? {} : { HERMOD_DATABASE_URL: databaseUrl }
+  return { ...loadConfig({ ...place, ...database }), log: pino({ level: 'silent' }) }
 }
 
 describe.each(testBackends())('a portable export, imported into $name', (backend) => {
   it('and back has equal digests, and nothing of tables with credentials', async () => {
-    await using source = await filled()
+    await using source = await Installation.filled()
     await using there = await Installation.create(backend)
-    await using back = await Installation.create(sqlite)
+    await using back = Installation.embedded()
     const digest = await portableDigest(source)
     expect(Object.keys(digest)).toEqual(lineTypes.portable.map(({ name }) => name))
     await exported(source)
@@ -66,7 +61,7 @@ describe.each(testBackends())('a portable export, imported into $name', (backend
   it('beside another application keeps IDs, opens its files, and leaves the other alone', {
     timeout: 60_000,
   }, async () => {
-    const from = testBackends().find(({ name }) => name !== backend.name) ?? sqlite
+    const from = testBackends().find(({ name }) => name !== backend.name) ?? backend
     await using source = await Installation.create(from)
     await using there = await Installation.create(backend)
     const sourceDatabase =
@@ -164,24 +159,20 @@ describe('portable exports', () => {
   let sound: Installation
 
   beforeAll(async () => {
-    sound = await filled()
+    sound = await Installation.filled()
     await exported(sound, '--app', 'app0', '--app', 'app1')
   })
   afterAll(() => sound[Symbol.asyncDispose]())
 
   /** A copy of the export, changed by an attacker, in a place for an installation. */
   async function changed(change: (folder: string) => void): Promise<Installation> {
-    const there = await Installation.create(sqlite)
+    const there = Installation.embedded()
     cpSync(sound.exportFolder, there.exportFolder, { recursive: true })
     change(there.exportFolder)
     rewriteManifest(there.exportFolder)
     return there
   }
 
-  const optionsOf = ({ dataDir }: Installation) => ({
-    ...loadConfig({ HERMOD_DATA_DIR: dataDir, HERMOD_SECRET_KEY: secretKey }),
-    log: pino({ level: 'silent' }),
-  })
   const check = (there: Installation) =>
     checkImport(optionsOf(there), { from: there.exportFolder }, {})
   const failure = (there: Installation) =>
@@ -194,7 +185,7 @@ describe('portable exports', () => {
     const unknown = await sound.hermod('export', '--to', `${sound.exportFolder}-2`, '--app', 'nope')
     expect(unknown.err).toContain('there is no application nope')
     expect(existsSync(`${sound.exportFolder}-2`)).toBe(false)
-    await using source = await filled()
+    await using source = await Installation.filled()
     const withoutKey = { ...source.settings, HERMOD_SECRET_KEY: undefined }
     const args = ['export', '--to', source.exportFolder, '--json']
     await succeed(callHermod(args, withoutKey))
@@ -316,7 +307,7 @@ describe('portable exports', () => {
   })
 
   it('have the applications whose IDs are names of properties of every object', async () => {
-    await using source = await filled()
+    await using source = await Installation.filled()
     {
       await using database = new Database(openDialect(source))
       for (const appId of ['constructor', '__proto__'])
@@ -331,7 +322,7 @@ describe('portable exports', () => {
     const { apps } = JSON.parse(readFileSync(join(source.exportFolder, 'manifest.json'), 'utf8'))
     expect(Object.entries(apps)).toContainEqual(['constructor', { registration_secret: 1 }])
     expect(Object.entries(apps)).toContainEqual(['__proto__', { registration_secret: 1 }])
-    await using there = await Installation.create(sqlite)
+    await using there = Installation.embedded()
     const { out } = await there.hermod('import', source.exportFolder)
     expect(out).toContain('constructor: users have no password')
   })
@@ -379,7 +370,7 @@ describe('portable exports', () => {
 
 describe.each(testBackends())('an unfinished import on $name', (backend) => {
   it('blocks the start, and an undo leaves the other applications as they were', async () => {
-    await using source = await filled()
+    await using source = await Installation.filled()
     await exported(source, '--app', 'app1')
     await using there = await Installation.create(backend)
     await exported(source, '--app', 'app0', '--to', there.exportFolder)
@@ -391,6 +382,14 @@ describe.each(testBackends())('an unfinished import on $name', (backend) => {
     expect((await there.hermod('import', folder)).err).toContain('line 1 of lines/file_withdrawals')
     expect((await there.hermod('nodes')).err).toContain('hermod import --undo')
     expect((await there.hermod('import', folder, '--undo')).err).toContain('--undo has no folder')
+    const stop = new AbortController()
+    const stopped = undoImportData(optionsOf(there), {
+      signal: stop.signal,
+      progress: ({ done }) => done && stop.abort(new Error('stopped')),
+    })
+    await expect(stopped).rejects.toThrow('stopped')
+    expect((await there.hermod('nodes')).err).toContain('hermod import --undo')
+    expect((await there.hermod('import', folder)).err).toContain('is being undone')
     expect(await succeed(there.hermod('import', '--undo', '--json'))).toEqual({ apps: ['app1'] })
     expect(await digestOf((...args) => there.hermod(...args))).toEqual(before)
     expect((await there.hermod('import', '--undo')).err).toContain('no unfinished import')
