@@ -457,6 +457,12 @@ describe('commands that move all data', () => {
       expect(await run(wrong)).toMatchObject({ code: 1, done: [] })
   })
 
+  it.each(['/dev/null', '/dev/null/none'])('import no file by way of %s', async (folder) => {
+    const { code, err } = await run(`import stream - --check --temporary ${folder}`)
+    expect(code).toBe(1)
+    expect(err).toContain(`${folder} takes no temporary files: `)
+  })
+
   it('import nothing with --check', async () => {
     const { code, done, out, err } = await run('import there --check')
     expect([code, done]).toEqual([1, ['check there']])

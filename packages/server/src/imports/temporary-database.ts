@@ -3,9 +3,9 @@ import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 const cacheKilobytes = 32_768
 
 /**
- * Opens a database for one run. Its file has no name on systems that allow that, so a killed run
- * leaves no data on disk.
- * @param folder a temporary folder, which belongs to the caller
+ * Opens a database for one run. Its files have no names on systems that allow that, so a killed run
+ * leaves nothing on disk.
+ * @param folder a folder for them
  */
 export function openTemporaryDatabase(folder: string): DatabaseSyncInstance {
   // SQLite reads it once in a process, and writes the pieces of large sorts there too.

@@ -1,5 +1,5 @@
 /** `hermod import stream`: a file with everything, killed between, compared with what users then read. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Api, Child, isFullRun, testBackends } from '@hermod/testkit'
@@ -87,12 +87,16 @@ describe.each(testBackends())('hermod import stream on $name', (backend) => {
   }, async () => {
     const lines = shuffled(items().map((item) => `${JSON.stringify(item)}\n`))
     writeFileSync(file, lines.join(''))
-    const child = new Child([process.execPath, hermodScript, 'import', 'stream', ...args], {
+    const temporary = join(folder, `${backend.name}-temporary`)
+    mkdirSync(temporary)
+    const command = ['import', 'stream', ...args, '--temporary', temporary]
+    const child = new Child([process.execPath, hermodScript, ...command], {
       env: hermodEnvironment(server.settings),
     })
     await expect.poll(stored, { timeout: 30_000, interval: 10 }).toBeGreaterThan(0)
     child.killTree()
     await child.exited
+    expect(readdirSync(temporary)).toEqual([])
     const second = await hermod('stream', ...args)
     expect(second).toMatchObject({ code: 0, err: '' })
     const report = JSON.parse(second.out.trim().split('\n').at(-1) ?? '')

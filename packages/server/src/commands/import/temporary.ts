@@ -1,39 +1,41 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { accessSync, constants, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { CommandFailure } from '../runtime/call.js'
 import { option } from '../runtime/fields.js'
 
-/** The parent of the temporary folder of a command. */
+/** The folder for the temporary files of a command. */
 export const temporary = option(
   '--temporary <folder>',
   'a folder with room for twice the file; default: that of the system',
 )
 
 /**
- * Runs work with a temporary folder, which is removed at its end.
+ * Runs work whose temporary files are in a folder. They have no names, so a killed command leaves
+ * none.
  * @throws CommandFailure when the folder takes no files, or its disk is full
  */
 export async function withTemporaryFolder<T>(
-  parent: string | undefined,
+  folder: string = tmpdir(),
   work: (folder: string) => Promise<T>,
 ): Promise<T> {
-  const folder = makeFolder(parent ?? tmpdir())
+  requireWritable(folder)
   try {
     return await work(folder)
   } catch (error) {
     // The error of SQLite.
     if (!(error instanceof Error && /database or disk is full/i.test(error.message))) throw error
     throw new CommandFailure(`${folder} is full; name a folder with more room by --temporary`)
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
   }
 }
 
-function makeFolder(parent: string): string {
+function requireWritable(folder: string): void {
+  const refused = (why: string) =>
+    new CommandFailure(`${folder} takes no temporary files: ${why}; name a folder by --temporary`)
   try {
-    return mkdtempSync(join(parent, 'hermod-import-'))
+    accessSync(folder, constants.W_OK | constants.X_OK)
+    if (statSync(folder).isDirectory()) return
   } catch (error) {
-    throw new CommandFailure(`${parent} takes no temporary files: ${(error as Error).message}`)
+    throw refused((error as Error).message)
   }
+  throw refused('it is no folder')
 }

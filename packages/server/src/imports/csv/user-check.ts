@@ -56,7 +56,7 @@ export class UserCheck implements Disposable {
   #entries = 0
   #faults = 0
 
-  /** @param folder a temporary folder, which belongs to the caller */
+  /** @param folder for temporary files */
   constructor(
     folder: string,
     private readonly options: CheckOptions,

@@ -1,20 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { stageFile } from './stream-file.js'
 import { StreamStaging } from './stream-staging.js'
 
-let folder: string
 let staging: StreamStaging
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'hermod-staging-'))
-  staging = new StreamStaging(folder)
+  staging = new StreamStaging(tmpdir())
 })
-afterEach(() => {
-  staging[Symbol.dispose]()
-  rmSync(folder, { recursive: true })
-})
+afterEach(() => staging[Symbol.dispose]())
 
 type Item = readonly [string, object]
 

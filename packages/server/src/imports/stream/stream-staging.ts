@@ -53,7 +53,7 @@ export class StreamStaging implements Disposable {
   readonly #counts = new Map<string, number>()
   #uncommitted = 0
 
-  /** @param folder a temporary folder, which belongs to the caller */
+  /** @param folder for temporary files */
   constructor(folder: string) {
     this.#db = openTemporaryDatabase(folder)
     this.#db.exec(stagingTables)
