@@ -105,6 +105,7 @@ async function readFile(
       name: file,
       signal,
       now: context.now(),
+      maxMessageBytes: context.load().config.messages.maxMessageBytes,
       progress: (text) => progress({ done: Math.min(bytesRead(input), bytes), total: bytes, text }),
     })
   } finally {

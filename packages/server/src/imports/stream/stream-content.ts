@@ -10,8 +10,8 @@ export interface MadeContent {
   readonly notes: readonly string[]
 }
 
-/** The default of HERMOD_MAX_MESSAGE_BYTES. */
-const maxBytes = 65_536
+/** A body of 1 MiB has room for a message of so many bytes that are all escaped in JSON, with its reactions. */
+const mostBytes = 131_072
 /** Members of an attachment that say what it is and where. */
 const attachmentMembers = [
   ...['type', 'title', 'text', 'fallback', 'image_url', 'asset_url', 'thumb_url', 'og_scrape_url'],
@@ -23,22 +23,28 @@ const addressMembers = ['asset_url', 'image_url', 'og_scrape_url', 'title_link',
 const mentionBytes = 20
 const configBytes = '{"mentionList":[]}'.length
 
-/**
- * Makes content and ext: addresses and custom fields are in ext, below `stream`.
- * @param mentions the number of them, which `config` needs room for
- */
+interface Given {
+  readonly custom: JsonObject
+  /** The number of them, which `config` needs room for. */
+  readonly mentions: number
+  /** The greatest size of a message. */
+  readonly maxMessageBytes: number
+}
+
+/** Makes content and ext: addresses and custom fields are in ext, below `stream`. */
 export function contentOf(
   { text = '', attachments = [] }: Pick<StreamValues<'message'>, 'text' | 'attachments'>,
-  custom: JsonObject,
-  mentions: number,
+  { custom, mentions, maxMessageBytes }: Given,
 ): MadeContent | { readonly leftOut: string } | { readonly fault: string } {
   const kept = attachments.map(keptOf).filter((each) => Object.keys(each).length > 0)
   const written = storable(text)
   const content = written === '' ? kept.map(addressOf).filter(Boolean).join('\n') : written
   if (content === '') return { leftOut: 'a message without a text and without an address' }
   const config = mentions === 0 ? 0 : configBytes + mentions * mentionBytes
-  const room = maxBytes - Buffer.byteLength(content) - config
-  if (room < 0) return { fault: `text is longer than ${maxBytes - config} bytes` }
+  const maxBytes = Math.min(maxMessageBytes, mostBytes) - config
+  if (maxBytes < 0) return { fault: `its ${mentions} mentions are too many for a message` }
+  const room = maxBytes - Buffer.byteLength(content)
+  if (room < 0) return { fault: `text is longer than ${maxBytes} bytes` }
   const parts = [
     ...(kept.length > 0 ? [{ name: 'attachments', value: kept as unknown }] : []),
     ...(Object.keys(custom).length > 0 ? [{ name: 'custom', value: custom as unknown }] : []),

@@ -18,7 +18,8 @@ function stage(items: readonly Item[]) {
   }
   const now = Date.UTC(2026, 0)
   const signal = new AbortController().signal
-  return stageFile(staging, { input: input(), name: 'a', signal, now, progress: () => {} })
+  const options = { name: 'a', signal, now, maxMessageBytes: 65_536, progress: () => {} }
+  return stageFile(staging, { input: input(), ...options })
 }
 
 const user = (id: string): Item => ['user', { id }]

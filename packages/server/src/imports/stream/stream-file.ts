@@ -36,6 +36,8 @@ interface StageOptions {
   readonly signal: AbortSignal
   /** Milliseconds since 1970. */
   readonly now: number
+  /** The greatest size of a message in the service. */
+  readonly maxMessageBytes: number
   progress(text: string): void
 }
 
@@ -45,10 +47,10 @@ interface StageOptions {
  */
 export async function stageFile(
   staging: StreamStaging,
-  { input, name, signal, now, progress }: StageOptions,
+  { input, name, signal, now, maxMessageBytes, progress }: StageOptions,
 ): Promise<StreamSummary> {
   let items = 0
-  const options = { now: now * 1000 }
+  const options = { now: now * 1000, maxMessageBytes }
   for await (const read of readItems(input, name)) {
     if ('problem' in read) staging.add(read.line, { type: 'item', fault: read.problem })
     else staging.add(read.line, mapItem(read.item, options))

@@ -3,7 +3,8 @@ import type { JsonObject } from '../../lib/json.js'
 import { mapItem } from './stream-mapper.js'
 
 const now = Date.UTC(2026, 0) * 1000
-const map = (type: string, data: JsonObject) => mapItem({ type, data }, { now })
+const map = (type: string, data: JsonObject, maxMessageBytes = 65_536) =>
+  mapItem({ type, data }, { now, maxMessageBytes })
 const at = '2020-01-01T00:00:00Z'
 const micros = Date.UTC(2020, 0) * 1000
 const inRoom = { channel_type: 'messaging', channel_id: 'room' }
@@ -193,6 +194,19 @@ describe('items of Stream', () => {
   ]
   it.each(bad)('a bad %s names what is wrong: %j', (type, data, fault) => {
     expect(map(type, data)).toMatchObject({ fault: expect.stringContaining(fault) })
+  })
+
+  it('a message is bounded by the limit of the service, and by what fits into a body', () => {
+    const fault = (text: string, limit: number, mentions: number) => {
+      const mentioned_users_ids = Array.from({ length: mentions }, (_, index) => `user${index}`)
+      const mapped = map('message', { ...message, text, mentioned_users_ids }, limit)
+      return 'fault' in mapped ? mapped.fault : null
+    }
+    expect(fault('x'.repeat(1024), 1024, 0)).toBe(null)
+    expect(fault('x'.repeat(1025), 1024, 0)).toBe('text is longer than 1024 bytes')
+    expect(fault('x', 1024, 60)).toBe('its 60 mentions are too many for a message')
+    expect(fault('x'.repeat(131_072), 1_000_000, 0)).toBe(null)
+    expect(fault('x'.repeat(131_073), 1_000_000, 0)).toBe('text is longer than 131072 bytes')
   })
 
   it('custom fields that do not fit are left out, and the text stays', () => {

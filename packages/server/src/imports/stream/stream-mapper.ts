@@ -86,9 +86,11 @@ export interface Mapped<T extends StreamType> {
   readonly notes: readonly string[]
 }
 
-/** The instant of the import, in microseconds. */
 export interface MapperOptions {
+  /** The instant of the import, in microseconds. */
   readonly now: number
+  /** The greatest size of a message in the service. */
+  readonly maxMessageBytes: number
 }
 
 const earliestMessage = Date.UTC(2000) * 1000
@@ -258,7 +260,7 @@ function mapMember(
 
 function mapMessage(
   values: StreamValues<'message'>,
-  { custom, now }: Surroundings,
+  { custom, now, maxMessageBytes }: Surroundings,
 ): ReturnType<Mapper<'message'>> {
   const { id, user, created_at, parent_id, quoted_message_id, pinned_at = 0 } = values
   const cid = cidOf(values)
@@ -268,7 +270,7 @@ function mapMessage(
   if (created_at < earliestMessage || created_at > now)
     return { fault: 'created_at lies before the year 2000 or in the future' }
   const mentions = mentionsOf(values)
-  const made = contentOf(values, custom, mentions.length)
+  const made = contentOf(values, { custom, mentions: mentions.length, maxMessageBytes })
   if ('leftOut' in made) return { leftOut: made.leftOut, id }
   if ('fault' in made) return made
   const isThread = parent_id !== undefined && quoted_message_id === undefined
