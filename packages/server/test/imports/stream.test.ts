@@ -6,6 +6,8 @@ import { type Api, Child, isFullRun, testBackends } from '@hermod/testkit'
 import { afterAll, describe, expect, it } from 'vitest'
 import { callHermod, hermodEnvironment, hermodScript } from '../support/hermod-command.js'
 import { ownServer } from '../support/in-process-server.js'
+import { keepHistory, Retention } from '../support/messaging/history-retention.js'
+import { recall } from '../support/messaging/message-operations.js'
 import { history, integrityFaults, unreadCounts } from '../support/messaging/messaging.js'
 import { Random } from '../support/random.js'
 
@@ -15,9 +17,10 @@ const count = isFullRun ? 20_000 : 1_200
 const room = { channel_type: 'messaging', channel_id: 'room' }
 const pair = { channel_type: 'messaging', channel_member_ids: ['Ann', 'ben'] }
 
+const of = (type: string, data: object) => ({ type, data })
+
 /** Items of a small installation; `room` has many messages. */
 function items(): object[] {
-  const of = (type: string, data: object) => ({ type, data })
   const text = (id: string, user: string, second: number, more: object) =>
     of('message', { id, user, text: `text of ${id}`, created_at: time(second), ...more })
   return [
@@ -75,11 +78,12 @@ describe.each(testBackends())('hermod import stream on $name', (backend) => {
     return { id: data.user_id, api: server.api.as(data.token) }
   }
 
-  async function stored(): Promise<number> {
+  async function stored(source = 'stream'): Promise<number> {
     const { data } = await operator().succeed('POST', '/operator/v1/import/status', {
       body: { app_id: server.appId },
     })
-    return Number(data.sources[0]?.messages ?? 0)
+    const found = data.sources.find((each: { source: string }) => each.source === source)
+    return Number(found?.messages ?? 0)
   }
 
   it('imports a shuffled file that is killed between, and users read what the file has', {
@@ -93,7 +97,7 @@ describe.each(testBackends())('hermod import stream on $name', (backend) => {
     const child = new Child([process.execPath, hermodScript, ...command], {
       env: hermodEnvironment(server.settings),
     })
-    await expect.poll(stored, { timeout: 30_000, interval: 10 }).toBeGreaterThan(0)
+    await expect.poll(() => stored(), { timeout: 30_000, interval: 10 }).toBeGreaterThan(0)
     child.killTree()
     await child.exited
     expect(readdirSync(temporary)).toEqual([])
@@ -103,7 +107,9 @@ describe.each(testBackends())('hermod import stream on $name', (backend) => {
     const { messages } = report.imported
     expect(messages.stored + messages.known).toBe(count + 5)
     expect(messages.known).toBeGreaterThan(0)
-    expect(report.compared).toEqual({ compared: 1_000, different: 0, differences: [] })
+    expect(report.compared).toEqual({
+      ...{ compared: 1_000, removed: 0, different: 0, differences: [] },
+    })
     expect(report.left_out.map(({ type }: { type: string }) => type).sort()).toEqual([
       'device',
       'message',
@@ -184,5 +190,64 @@ describe.each(testBackends())('hermod import stream on $name', (backend) => {
     expect(JSON.parse(differs.out.trim().split('\n').at(-1) ?? '').compared.differences).toEqual([
       { external_id: 'y', line: 7, differs: ['content'] },
     ])
+  })
+
+  const write = (name: string, list: readonly object[]) => {
+    const path = join(folder, `${backend.name}-${name}.jsonl`)
+    writeFileSync(path, list.map((item) => JSON.stringify(item)).join('\n'))
+    return path
+  }
+  const run = async (path: string, name: string, ...more: readonly string[]) => {
+    const common = ['--app', server.appId, '--issuer', 'app', '--source', name, '--json']
+    const { code, out, err } = await hermod('stream', path, ...common, ...more)
+    return { code, err, report: JSON.parse(out.trim().split('\n').at(-1) || '{}') }
+  }
+
+  it('--check bounds messages as HERMOD_MAX_MESSAGE_BYTES does', async () => {
+    const text = { id: 'x', user: 'ben', text: 'x'.repeat(1025), created_at: time(1), ...pair }
+    const path = write('long', [...items().slice(0, 5), of('message', text)])
+    const check = (HERMOD_MAX_MESSAGE_BYTES: string) =>
+      callHermod(['import', 'stream', path, '--check'], {
+        ...server.settings,
+        HERMOD_MAX_MESSAGE_BYTES,
+      })
+    expect(await check('1024')).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('text is longer than 1024 bytes'),
+    })
+    expect(await check('1025')).toMatchObject({ code: 0 })
+  })
+
+  it('a repeat counts recalled messages and those beyond history_days, and they are no difference', async () => {
+    const place = { channel_type: 'messaging', channel_member_ids: ['cy', 'dee'] }
+    const text = (id: string, user: string, second: number, more = {}) =>
+      of('message', { id, user, text: id, created_at: time(second), ...place, ...more })
+    const path = write('removed', [
+      of('user', { id: 'cy' }),
+      of('user', { id: 'dee' }),
+      of('channel', { type: 'messaging', member_ids: ['cy', 'dee'] }),
+      text('r1', 'cy', 1),
+      text('r2', 'dee', 2, { quoted_message_id: 'r1' }),
+      text('r3', 'cy', 3),
+    ])
+    const compared = async () => {
+      const { code, err, report } = await run(path, 'removed')
+      expect({ code, err }).toEqual({ code: 0, err: '' })
+      const { differences, ...counts } = report.compared
+      expect(differences).toEqual([])
+      return counts
+    }
+    expect(await compared()).toEqual({ compared: 3, removed: 0, different: 0 })
+    const [cy, dee] = [await apiOf('cy'), await apiOf('dee')]
+    const first = (await history(cy.api, dee.id)).at(-1)
+    expect(first?.content).toBe('r1')
+    const administrator = server.api.admin({ userId: cy.id })
+    expect((await recall(administrator, dee.id, first?.msg_id ?? 0)).code).toBe(200)
+    expect(await compared()).toEqual({ compared: 2, removed: 1, different: 0 })
+    await keepHistory(operator(), server.appId, 30)
+    await using retention = new Retention(server.place)
+    await retention.run(server.appId, Date.now())
+    expect(await compared()).toEqual({ compared: 0, removed: 3, different: 0 })
+    expect(await integrityFaults(server)).toEqual([])
   })
 })

@@ -29,12 +29,13 @@ export function checkText(summary: StreamSummary): string {
 /** Returns what an import has done, for people. */
 export function runText({ imported, compared, left_out, notes }: RunReport): string {
   const rows = Object.entries(imported).map(([what, outcomes]) => ({ what, ...outcomes }))
-  const { differences, different } = compared
+  const { differences, different, removed } = compared
   return sections([
     formatTable(rows, ''),
     leftOutText(left_out),
     formatTable(notes, ''),
     `${counted(compared.compared, 'random message')} compared, ${different} different.`,
+    removed === 0 ? '' : `${removed} of earlier runs were recalled since, or are too old.`,
     formatTable(differences, ''),
   ])
 }

@@ -1,9 +1,13 @@
 /** The tables of the staging, and the rules that relate their rows. */
 
-/** `left_out` has the items without a row, `gone` the messages among them. Times are microseconds. */
+/**
+ * `left_out` has the items without a row, `gone` the messages among them, `known` the rowids of
+ * messages that the service had before. Times are microseconds.
+ */
 export const stagingTables = `
 create table left_out (type text, line integer, reason text, is_fault integer);
 create table gone (id text);
+create table known (message integer primary key);
 create table users (line integer, subject text, username text, nick_name text, avatar text, status integer, at integer, user_id integer);
 create table channels (line integer, cid text, name text, avatar text, creator text, truncated integer, is_distinct integer, at integer,
   low text, high text, conv text, owner text, group_id integer);

@@ -13,6 +13,8 @@ export interface Difference {
 
 export interface Comparison {
   readonly compared: number
+  /** Messages of earlier runs that are not there any more: recalled, or too old. They are not compared. */
+  readonly removed: number
   readonly different: number
   /** The first of them. */
   readonly differences: readonly Difference[]
@@ -34,7 +36,7 @@ export async function compareMessages(
 ): Promise<Comparison> {
   const places = randomPlaces(staging.number('select count(*) from sorted'), most)
   const different: Difference[] = []
-  let compared = 0
+  let [compared, removed] = [0, 0]
   for (let at = 0; at < places.length; at += messagesPerCall) {
     const pairs = places.slice(at, at + messagesPerCall).map((place) => pairAt(staging, place))
     const ids = new Set(pairs.flatMap(({ item, before }) => [...idsOf(item), ...idsOf(before)]))
@@ -44,13 +46,22 @@ export async function compareMessages(
     )
     for (const { item, before } of pairs) {
       if (item === null) continue
+      if (isRemoved(staging, item.body.external_id, found)) {
+        removed++
+        continue
+      }
       compared++
-      const differs = differencesOf({ item, before }, found)
+      const differs = differencesOf(staging, { item, before }, found)
       if (differs.length > 0)
         different.push({ external_id: String(item.row.id), line: Number(item.row.line), differs })
     }
   }
-  return { compared, different: different.length, differences: different.slice(0, mostShown) }
+  return {
+    compared,
+    removed,
+    different: different.length,
+    differences: different.slice(0, mostShown),
+  }
 }
 
 /** Returns distinct numbers from 1 to `count`, all of them when they are not more than wanted. */
@@ -94,14 +105,26 @@ const fields = [
   'config',
 ] as const
 
+/** Tests for a message that the service had before this run and does not answer now. */
+function isRemoved(
+  staging: StreamStaging,
+  id: unknown,
+  found: ReadonlyMap<unknown, FoundImportedMessage>,
+): boolean {
+  const sql = 'select 1 from sorted s join known k on k.message = s.rowid where s.id = ?'
+  return !found.has(id) && staging.get(sql, id as string) !== undefined
+}
+
 function differencesOf(
+  staging: StreamStaging,
   { item: { body }, before }: { readonly item: StagedItem; readonly before: StagedItem | null },
   found: ReadonlyMap<unknown, FoundImportedMessage>,
 ): string[] {
   const message = found.get(body.external_id)
   if (message === undefined) return ['missing']
   const differs: string[] = fields.filter((name) => (body[name] ?? '') !== (message[name] ?? ''))
-  if (found.get(body.reply_to)?.msg_id !== message.reply_to) differs.push('reply_to')
+  const hasReply = found.get(body.reply_to)?.msg_id === message.reply_to
+  if (!hasReply && !isRemoved(staging, body.reply_to ?? '', found)) differs.push('reply_to')
   const earlier = found.get(before?.body.external_id)
   if (earlier !== undefined && earlier.seq >= message.seq) differs.push('order')
   return differs

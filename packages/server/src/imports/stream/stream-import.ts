@@ -91,16 +91,16 @@ export class StreamImport {
   }
 
   async messages(): Promise<Outcomes> {
+    const { staging } = this.options
     const nested = ({ reactions }: StagedItem['body']) =>
       3 + (Array.isArray(reactions) ? reactions.length * membersOfReaction : 0)
-    const items = this.#withBody('message', messageItems(this.options.staging))
+    const items = this.#withBody('message', messageItems(staging))
     return this.#import('message', callBatches(items, { items: most.messages, nested }), {
       send: async (messages) => (await this.#call(importMessages, { messages })).results,
-      stored: (_, { left_out = [] }) => {
+      stored: ({ rowid }, { result, left_out = [] }) => {
+        if (result === 'known') staging.run('insert into known values (?)', rowid)
         for (const part of left_out)
-          this.options.staging.note(
-            `${part.split(':')[0]} of a message was not taken by the service`,
-          )
+          staging.note(`${part.split(':')[0]} of a message was not taken by the service`)
       },
     })
   }
@@ -141,22 +141,25 @@ export class StreamImport {
     batches: Iterable<readonly StagedItem[]>,
     work: {
       send(bodies: readonly StagedItem['body'][]): Promise<readonly R[]>
+      /** Takes an item that the service has, now or from before. */
       stored(row: StagedRow, result: R): void
     },
   ): Promise<Outcomes> {
     const outcomes = newOutcomes()
     for (const batch of batches) {
       const results = await work.send(batch.map(({ body }) => body))
-      for (const [at, { row }] of batch.entries()) {
-        const result = results[at]
-        if (result === undefined || result.result === 'failed')
-          this.#fail(outcomes, type, row, result ?? noResult)
-        else {
-          outcomes[result.result === 'known' ? 'known' : 'stored']++
-          work.stored(row, result)
+      this.options.staging.together(() => {
+        for (const [at, { row }] of batch.entries()) {
+          const result = results[at]
+          if (result === undefined || result.result === 'failed')
+            this.#fail(outcomes, type, row, result ?? noResult)
+          else {
+            outcomes[result.result === 'known' ? 'known' : 'stored']++
+            work.stored(row, result)
+          }
         }
-      }
-      this.#done(`${type}s`, batch.length)
+      })
+      this.options.progress(`${type}s`, batch.length)
     }
     return outcomes
   }

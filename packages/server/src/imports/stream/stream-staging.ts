@@ -103,6 +103,13 @@ export class StreamStaging implements Disposable {
     this.#db.exec('commit')
   }
 
+  /** Makes one transaction of many changes. */
+  together(changes: () => void): void {
+    this.#db.exec('begin')
+    changes()
+    this.#db.exec('commit')
+  }
+
   run(sql: string, ...values: Bound): void {
     this.#prepared(sql).run(...values)
   }
