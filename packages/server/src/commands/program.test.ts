@@ -1,4 +1,4 @@
-import { PassThrough } from 'node:stream'
+import { PassThrough, Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { type CommandDependencies, type Migration, runProgram } from './program.js'
 import type { OperatorAnswer, OperatorParams } from './runtime/call.js'
@@ -48,7 +48,8 @@ const verified = {
   ...{ rows: 9, facts: 7, digest: 'equal' as const, is_noted: true },
 }
 
-interface Setup extends Partial<Pick<CommandDependencies, 'env' | 'serve'>> {
+type Given = 'env' | 'serve' | 'stdin' | 'interrupted'
+interface Setup extends Partial<Pick<CommandDependencies, Given>> {
   readonly answer?: Partial<OperatorAnswer>
   readonly migrations?: readonly Migration[]
   readonly copy?: string | null
@@ -58,7 +59,15 @@ interface Setup extends Partial<Pick<CommandDependencies, 'env' | 'serve'>> {
 /** Runs one command line on fakes, in a folder that no server uses. */
 async function run(
   line: string,
-  { answer, migrations = [], copy = null, compaction = null, env = {}, serve }: Setup = {},
+  {
+    answer,
+    migrations = [],
+    copy = null,
+    compaction = null,
+    env = {},
+    serve,
+    ...setup
+  }: Setup = {},
 ) {
   const calls: [string, OperatorParams][] = []
   const done: string[] = []
@@ -68,7 +77,7 @@ async function run(
     {
       version: '1.2.3',
       env: { HERMOD_DATA_DIR: '/nonexistent/hermod', ...env },
-      stdin: new PassThrough(),
+      stdin: setup.stdin ?? new PassThrough(),
       stdout,
       stderr,
       now: () => now,
@@ -124,7 +133,7 @@ async function run(
         await started(simulation)
         received(simulatedCall)
       },
-      async interrupted() {},
+      interrupted: setup.interrupted ?? (async () => {}),
       verification: {
         async backup(_loaded, choice) {
           done.push(`verify ${JSON.stringify(choice)}`)
@@ -456,6 +465,21 @@ describe('commands that move all data', () => {
     for (const wrong of ['import', 'import there --undo'])
       expect(await run(wrong)).toMatchObject({ code: 1, done: [] })
   })
+
+  it.each(['stream', 'csv'])(
+    'import %s: an interruption ends it also while no input comes',
+    async (kind) => {
+      let read = () => {}
+      const reading = new Promise<void>((resolve) => {
+        read = resolve
+      })
+      const stdin = new Readable({ read: () => read() })
+      const interrupted = () => reading
+      const { code, err } = await run(`import ${kind} - --check`, { stdin, interrupted })
+      expect(code).toBe(1)
+      expect(err).toContain('the work was interrupted; run the command again')
+    },
+  )
 
   it.each(['/dev/null', '/dev/null/none'])('import no file by way of %s', async (folder) => {
     const { code, err } = await run(`import stream - --check --temporary ${folder}`)

@@ -100,10 +100,9 @@ async function checkFile(
 ): Promise<UserSummary> {
   const { passwordMinLength } = context.load().config.accounts
   using checked = new UserCheck(folder, { now: context.now(), passwordMinLength })
-  const { input, bytes } = await openInput(context, file)
+  const { input, bytes } = await openInput(context, file, signal)
   try {
     for await (const entry of readable(file, read(input))) {
-      signal.throwIfAborted()
       if ('user' in entry) checked.add(entry.line, entry.user)
       else checked.fail(entry)
       if (entry.line % linesPerProgress === 0)

@@ -98,7 +98,7 @@ async function readFile(
   { context, values: { file } }: Run,
   { signal, progress }: CommandWork,
 ): Promise<StreamSummary> {
-  const { input, bytes } = await openInput(context, file)
+  const { input, bytes } = await openInput(context, file, signal)
   try {
     return await stageFile(staging, {
       input: readable(file, input as AsyncIterable<Buffer>),
@@ -124,9 +124,9 @@ async function importStaged(
   const total = mapped.users + mapped.groups + mapped.messages + mapped.members
   let done = 0
   return context.session(options, async (operate) => {
-    const call = callsOf(operate)
+    const call = callsOf(operate, signal)
     const work = new StreamImport({
-      ...{ staging, call, appId, source, issuer, signal },
+      ...{ staging, call, appId, source, issuer },
       progress(text, by) {
         done += by
         progress({ done, total, text })
@@ -139,7 +139,6 @@ async function importStaged(
     const members = await work.members()
     progress({ text: 'comparing' })
     const compared = await compareMessages(staging, comparedMessages, async (external_ids) => {
-      signal.throwIfAborted()
       const { messages } = await call(findImportedMessages, { app_id: appId, source, external_ids })
       return messages
     })
@@ -155,8 +154,12 @@ function refused(staging: StreamStaging): CommandFailure {
   )
 }
 
-function callsOf(operate: Operate): CallOperation {
-  return (operation, params) => patiently(() => operate(operation, params as never))
+function callsOf(operate: Operate, signal: AbortSignal): CallOperation {
+  return (operation, params) =>
+    patiently(() => {
+      signal.throwIfAborted()
+      return operate(operation, params as never)
+    })
 }
 
 /** Messages come in their order: what is left out now cannot be added later between others. */

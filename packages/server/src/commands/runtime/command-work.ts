@@ -1,3 +1,4 @@
+import { CommandFailure } from './call.js'
 import type { CommandContext, CommandWork } from './command.js'
 import type { GivenOptions } from './fields.js'
 import { openProgress } from './progress.js'
@@ -14,7 +15,7 @@ export async function withProgress<T>(
   const { stderr, interrupted } = context.dependencies
   const ending = new AbortController()
   const ended = new AbortController()
-  void interrupted(ended.signal).then(() => ending.abort(new Error('the work was interrupted')))
+  void interrupted(ended.signal).then(() => ending.abort(interruption()))
   const bar = await openProgress(stderr, 0)
   const printer = context.printer(options)
   let shown = { done: 0, total: 0, text: '' }
@@ -34,4 +35,8 @@ export async function withProgress<T>(
     ended.abort()
     bar.close()
   }
+}
+
+function interruption(): CommandFailure {
+  return new CommandFailure('the work was interrupted; run the command again')
 }

@@ -4,12 +4,30 @@ import type { Readable } from 'node:stream'
 import { CommandFailure } from './call.js'
 import type { CommandContext } from './command.js'
 
-/** @throws CommandFailure when the file cannot be opened */
+interface OpenInput {
+  readonly input: Readable
+  /** The size of the file; 0 for standard input. */
+  readonly bytes: number
+}
+
+/**
+ * @param signal ends the input with its reason, also while no bytes come
+ * @throws CommandFailure when the file cannot be opened
+ */
 export async function openInput(
   { dependencies }: CommandContext,
   file: string,
-): Promise<{ readonly input: Readable; readonly bytes: number }> {
-  if (file === '-') return { input: dependencies.stdin, bytes: 0 }
+  signal?: AbortSignal,
+): Promise<OpenInput> {
+  const opened = file === '-' ? { input: dependencies.stdin, bytes: 0 } : await openFile(file)
+  const { input } = opened
+  if (signal?.aborted) input.destroy()
+  signal?.throwIfAborted()
+  signal?.addEventListener('abort', () => input.destroy(signal.reason as Error), { once: true })
+  return opened
+}
+
+async function openFile(file: string): Promise<OpenInput> {
   try {
     const handle = await open(file)
     const found = await handle.stat()

@@ -25,7 +25,6 @@ export interface ImportOptions {
   readonly appId: string
   readonly source: string
   readonly issuer: string
-  readonly signal: AbortSignal
   /** @param by how many items are done */
   progress(text: string, by: number): void
 }
@@ -62,7 +61,7 @@ export class StreamImport {
     })) {
       const users = batch.map(({ body }) => body)
       const results = await call(importUsers, { app_id, users })
-      this.#done('users', batch.length)
+      this.options.progress('users', batch.length)
       for (const [at, { row }] of batch.entries()) {
         const result = results[at]
         if (result?.user_id !== undefined) {
@@ -178,9 +177,8 @@ export class StreamImport {
 
   /** Finds the users of the subjects among all users: they have other names here. */
   async #findUsers(): Promise<void> {
-    const { staging, call, appId: app_id, issuer, signal } = this.options
+    const { staging, call, appId: app_id, issuer } = this.options
     for (let cursor: string | null = ''; cursor !== null; ) {
-      signal.throwIfAborted()
       const page: {
         users: readonly {
           user_id: number | bigint
@@ -207,11 +205,6 @@ export class StreamImport {
 
   #leaveOut(type: string, { line }: StagedRow, reason: string): void {
     this.options.staging.leaveOut({ type, line: Number(line), reason }, true)
-  }
-
-  #done(text: string, by: number): void {
-    this.options.signal.throwIfAborted()
-    this.options.progress(text, by)
   }
 }
 
