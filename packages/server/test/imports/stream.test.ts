@@ -203,6 +203,49 @@ describe.each(testBackends())('hermod import stream on $name', (backend) => {
     return { code, err, report: JSON.parse(out.trim().split('\n').at(-1) || '{}') }
   }
 
+  it('a user who is refused ends the import before its messages, and --skip-faults leaves both out', async () => {
+    await operator().succeed('POST', '/operator/v1/user/import', {
+      body: { app_id: server.appId, users: [{ username: 'taken' }] },
+    })
+    const ofBen = { channel_type: 'team', channel_id: 'of-ben' }
+    const ofTaken = { channel_type: 'team', channel_id: 'of-taken' }
+    const text = (id: string, user: string, place: object) =>
+      of('message', { id, user, text: id, created_at: time(1), ...place })
+    const path = write('refused', [
+      of('user', { id: 'taken' }),
+      of('user', { id: 'ben' }),
+      of('channel', { type: 'team', id: 'of-ben', created_by: 'ben' }),
+      of('channel', { type: 'team', id: 'of-taken', created_by: 'taken' }),
+      of('member', { ...ofBen, user_id: 'taken' }),
+      of('member', { ...ofBen, user_id: 'ben' }),
+      text('a', 'ben', ofBen),
+      text('b', 'taken', ofBen),
+      text('c', 'ben', ofTaken),
+    ])
+    const refused = await run(path, 'refused')
+    expect(refused).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/no message was; the first: user of line 1: /),
+    })
+    expect(await stored('refused')).toBe(0)
+    const { code, report } = await run(path, 'refused', '--skip-faults')
+    expect(code).toBe(1)
+    expect(report.imported).toEqual({
+      users: { stored: 0, known: 1, failed: 1 },
+      groups: { stored: 1, known: 0, failed: 0 },
+      messages: { stored: 1, known: 0, failed: 0 },
+      members: { stored: 0, known: 1, failed: 0 },
+    })
+    const reason = 'its user or group could not be imported'
+    expect(report.left_out).toMatchObject([
+      { type: 'message', reason, count: 2 },
+      { type: 'channel', reason, count: 1 },
+      { type: 'member', reason, count: 1 },
+      { type: 'user', count: 1 },
+    ])
+    expect(await stored('refused')).toBe(1)
+  })
+
   it('--check bounds messages as HERMOD_MAX_MESSAGE_BYTES does', async () => {
     const text = { id: 'x', user: 'ben', text: 'x'.repeat(1025), created_at: time(1), ...pair }
     const path = write('long', [...items().slice(0, 5), of('message', text)])

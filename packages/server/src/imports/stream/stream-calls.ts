@@ -33,14 +33,15 @@ export function* userItems(staging: StreamStaging, issuer: string): Generator<St
     }
 }
 
-export function* groupItems(staging: StreamStaging): Generator<StagedItem> {
+export function* groupItems(staging: StreamStaging): Generator<PossibleItem> {
   const sql = `select c.rowid, c.*, u.user_id as owner_id from channels c join users u on u.subject = c.owner
     where c.low is null and c.rowid > ? order by c.rowid limit ?`
   for (const rows of staging.pages(sql, pageRows))
     for (const row of rows) {
       const { owner_id, name, avatar } = row
       const external_id = groupIdOf(String(row.cid))
-      yield { row, body: given({ external_id, owner_id, name, avatar, created_at: msOf(row.at) }) }
+      const group = { external_id, owner_id, name, avatar, created_at: msOf(row.at) }
+      yield { row, body: owner_id === null ? null : given(group) }
     }
 }
 

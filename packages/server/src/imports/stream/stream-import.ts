@@ -82,7 +82,8 @@ export class StreamImport {
   /** Imports the groups and remembers their IDs. */
   async groups(): Promise<Outcomes> {
     const { staging } = this.options
-    return this.#import('channel', callBatches(groupItems(staging), { items: most.groups }), {
+    const items = this.#withBody('channel', groupItems(staging))
+    return this.#import('channel', callBatches(items, { items: most.groups }), {
       send: async (groups) => (await this.#call(importGroups, { groups })).results,
       stored: (row, { group_id }) =>
         staging.setId('channel', Number(group_id), { rowid: Number(row.rowid) }),
