@@ -185,7 +185,7 @@ describe.each(testBackends())('hermod import stream on $name', (backend) => {
     const differs = await hermod('stream', ...run, '--skip-faults')
     expect(differs).toMatchObject({
       code: 1,
-      err: expect.stringContaining('1 of 1 messages differ'),
+      err: expect.stringContaining('1 message differs from the file (compared: 1)'),
     })
     expect(JSON.parse(differs.out.trim().split('\n').at(-1) ?? '').compared.differences).toEqual([
       { external_id: 'y', line: 7, differs: ['content'] },

@@ -173,7 +173,9 @@ function badItems({ faults, samples: [first] }: StreamSummary): CommandFailure {
 function requireSuccess({ compared, faults }: RunReport, known: number): void {
   const problems = [
     ...(compared.different > 0
-      ? [`${compared.different} of ${counted(compared.compared, 'message')} differ from the file`]
+      ? [
+          `${counted(compared.different, 'message differs', 'messages differ')} from the file (compared: ${compared.compared})`,
+        ]
       : []),
     ...(faults > known ? [`${counted(faults - known, 'item')} could not be imported`] : []),
   ]
