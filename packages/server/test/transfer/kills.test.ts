@@ -4,13 +4,9 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Backend, Child, isFullRun, parallelBackend, testBackends } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
-import { Database } from '../../dist/db/database.js'
-import { migrate } from '../../dist/db/migrations/migrate.js'
-import { openDialect } from '../support/database/database-place.js'
 import { callHermod, hermodEnvironment, hermodScript } from '../support/hermod-command.js'
 import { Random } from '../support/random.js'
 import { rewriteManifest } from '../support/transfer/changed-exports.js'
-import { fillMessages } from '../support/transfer/filled-tables.js'
 import {
   digestOf,
   Installation,
@@ -37,7 +33,7 @@ describe.each(testBackends())('kills on $name', (backend) => {
       const digestOfKind = (place: Installation) =>
         kind === 'portable' ? portableDigest(place) : digestOf((...args) => place.hermod(...args))
       const random = new Random(seed)
-      await using source = await withMessages()
+      await using source = await Installation.withMessages(messages)
       const digest = await digestOfKind(source)
       const { exportFolder } = source
       const exportArgs = ['export', `--${kind}`, '--to', exportFolder, '--json']
@@ -80,7 +76,7 @@ describe.each(parallelBackend())('kills on $name', (backend) => {
   it('an undo that is killed ends without a row of the imported application', {
     timeout: 60_000 + kills * 30_000,
   }, async () => {
-    await using source = await withMessages()
+    await using source = await Installation.withMessages(messages)
     const { exportFolder } = source
     await succeed(source.hermod('export', '--to', exportFolder, '--json'))
     writeFileSync(join(exportFolder, 'lines/erasures.ndjson'), '[]\n')
@@ -102,16 +98,6 @@ describe.each(parallelBackend())('kills on $name', (backend) => {
     expect((await there.hermod('import', '--undo')).err).toContain('has no unfinished import')
   })
 })
-
-/** An embedded installation that has an application with messages. */
-async function withMessages(): Promise<Installation> {
-  const source = Installation.embedded()
-  source.makeFolder()
-  await using database = new Database(openDialect(source))
-  await migrate(database)
-  await fillMessages(database, messages)
-  return source
-}
 
 /** The failure of a run after a kill that came after the end of the work. */
 const isDone = /complete export already|is not empty|of the export already|has no unfinished import/

@@ -7,7 +7,7 @@ import { migrate } from '../../../dist/db/migrations/migrate.js'
 import type { Digest } from '../../../dist/transfer/digest.js'
 import { openDialect } from '../database/database-place.js'
 import { callHermod, type CommandResult } from '../hermod-command.js'
-import { fillTables } from './filled-tables.js'
+import { fillMessages, fillTables } from './filled-tables.js'
 
 export const secretKey = 'k'.repeat(40)
 
@@ -36,12 +36,21 @@ export class Installation implements AsyncDisposable {
   }
 
   /** An embedded installation that has rows in every table. */
-  static async filled(): Promise<Installation> {
+  static filled(): Promise<Installation> {
+    return Installation.#with(fillTables)
+  }
+
+  /** An embedded installation that has an application with messages. */
+  static withMessages(count: number): Promise<Installation> {
+    return Installation.#with((database) => fillMessages(database, count))
+  }
+
+  static async #with(fill: (database: Database) => Promise<void>): Promise<Installation> {
     const installation = Installation.embedded()
     installation.makeFolder()
     await using database = new Database(openDialect(installation))
     await migrate(database)
-    await fillTables(database)
+    await fill(database)
     return installation
   }
 
