@@ -297,6 +297,24 @@ for (const backend of testBackends())
       expect(Number(left[0]?.n)).toBe(0)
     })
 
+    it('finish: forgets many IDs, in a table without statistics', async () => {
+      const { appId, sql } = server
+      const [alice] = await sessions(server, 1)
+      await importItems(
+        server,
+        'message',
+        texts(1, { sender_id: alice.id, peer_id: alice.id }),
+        'many',
+      )
+      await sql.run(`insert into imported_items (app_id, source, kind, external_id, item_id, low_id, high_id, seq, hash, user_id)
+        with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 20000)
+        select '${appId}', 'many', 1, 'm' || n, n, 1, 1, n, '', 1 from numbers`)
+      expect((await finish(server, 'many')).code).toBe(200)
+      expect(await sql.run("select 1 from imported_items where source = 'many' limit 1")).toEqual(
+        [],
+      )
+    })
+
     async function outboxRows(): Promise<number> {
       const rows = await server.sql.run('select count(*) as n from outbox')
       return Number(rows[0]?.n)

@@ -151,6 +151,7 @@ describe.each(testBackends())('hermod import stream on $name', (backend) => {
 
   it('finish forgets the IDs, and the source takes nothing more', async () => {
     const finished = await hermod('finish', '--app', server.appId, '--source', 'stream', '--json')
+    expect(finished).toMatchObject({ code: 0, err: '' })
     expect(JSON.parse(finished.out)).toMatchObject({ groups: 1, messages: count + 5 })
     const again = await hermod('stream', ...args)
     expect(again).toMatchObject({ code: 1, err: expect.stringContaining('finished') })

@@ -154,12 +154,12 @@ export class ImportStore {
 
   /** Forgets items of an import. @returns the number of deleted rows */
   async deleteItems(tx: Tx, { appId, source }: ImportKey, limit: number): Promise<number> {
-    const first = sql`(select kind, external_id from imported_items
-      where app_id = ${appId} and source = ${source} limit ${limit})`
-    const { numAffectedRows } = await sql`delete from imported_items
-      where app_id = ${appId} and source = ${source} and (kind, external_id) in ${first}`.execute(
-      tx,
-    )
+    // By the whole key: PostgreSQL has no statistics of a table that was just filled, and would compare
+    // each row with each.
+    const { numAffectedRows } = await sql`
+      delete from imported_items where (app_id, source, kind, external_id) in (
+        select app_id, source, kind, external_id from imported_items
+        where app_id = ${appId} and source = ${source} limit ${limit})`.execute(tx)
     return Number(numAffectedRows ?? 0)
   }
 
