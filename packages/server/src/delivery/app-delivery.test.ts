@@ -9,7 +9,10 @@ import type { Session } from '../sessions/session.js'
 import { AppDelivery } from './app-delivery.js'
 import type { SyncState } from './delivery.js'
 import { FanOuts } from './writing/fan-outs.js'
+import { sessionsPerStep } from './writing/sync-requests.js'
 
+/** The users of random runs. */
+const everybody = [1, 2, 3, 4]
 /** The IDs of groups are those from here on. */
 const firstGroup = 100
 const epoch = 'e1'
@@ -42,6 +45,7 @@ class World {
   readonly sessions: FakeSession[] = []
   readonly waiting: (() => void)[] = []
   readonly turns: (() => void)[] = []
+  readonly timers: (() => void)[] = []
   readonly handed: [number, DeliveredEvent[]][] = []
   readonly problems: unknown[] = []
   /** Positions of events that a listener got. */
@@ -84,7 +88,7 @@ class World {
       ],
       timers: {
         nextTurn: (run) => this.turns.push(run),
-        after: (_, run) => this.turns.push(run),
+        after: (_, run) => this.timers.push(run),
       },
       now: () => 0,
       openSessions: (userId) =>
@@ -180,6 +184,10 @@ class World {
     this.#commit('group.message_setting', payload, [userId])
   }
 
+  finishImport(): void {
+    this.#commit('import.finished', { actor_id: 0, user_ids: [], source: 'other' }, everybody)
+  }
+
   user(kind: 'user.kicked' | 'user.frozen' | 'contact.blocked', payload: object, told: number[]) {
     this.#commit(kind, payload, told)
   }
@@ -243,7 +251,8 @@ class World {
   }
 
   heartbeat(session: FakeSession): void {
-    if (session.phase === 'live' && !session.isBehind) session.link.write(this.delivery.heartbeat)
+    if (session.phase === 'live' && !session.isBehind && !session.hasMissed)
+      session.link.write(this.delivery.heartbeat)
   }
 
   handOver(index: number): void {
@@ -262,15 +271,23 @@ class World {
     this.noteReady()
   }
 
+  /** Runs until nothing but timers is left to do. */
+  async beginAll(): Promise<void> {
+    while (this.waiting.length + this.turns.length > 0) {
+      await this.step(this.waiting)
+      await this.step(this.turns)
+    }
+  }
+
   /** Runs until nothing is left to do. */
   async finish(): Promise<void> {
     for (let round = 0; round < 3; round++) {
       void this.delivery.read()
       await this.settle()
-      while (this.waiting.length + this.turns.length > 0) {
-        await this.step(this.waiting)
-        await this.step(this.turns)
-      }
+      do {
+        await this.step(this.timers)
+        await this.beginAll()
+      } while (this.timers.length > 0)
     }
   }
 
@@ -436,6 +453,35 @@ describe('delivery of an app', () => {
     expect(b.written.map(({ event }) => event)).toEqual(['sync.needed'])
   })
 
+  it('asks sessions to sync some at a time after an import; those that wait get events and no position', async () => {
+    const world = new World()
+    const sessions: FakeSession[] = []
+    for (let user = 1; user <= 3 * sessionsPerStep; user++)
+      sessions.push(await aLiveSession(world, user))
+    const asked = () =>
+      sessions.filter(({ written }) => written.some(({ event }) => event === 'sync.needed')).length
+    world.finishImport()
+    world.finishImport()
+    const last = sessions.at(-1) as FakeSession
+    world.send(1, Number(last.userId))
+    void world.delivery.read()
+    await world.beginAll()
+    expect(asked()).toBe(sessionsPerStep)
+    world.heartbeat(last)
+    expect(last.written.map(({ event, pos }) => event ?? pos)).toEqual(['message.stored'])
+    for (const run of world.timers.splice(0)) run()
+    expect(asked()).toBe(2 * sessionsPerStep)
+    await world.finish()
+    world.heartbeat(last)
+    expect(last.written.map(({ event, pos }) => event ?? decodePos(pos ?? '')?.position)).toEqual([
+      'message.stored',
+      'sync.needed',
+      3,
+    ])
+    for (const { written } of sessions)
+      expect(written.filter(({ event }) => event === 'sync.needed')).not.toEqual([])
+  })
+
   it('holds back sessions that begin or are drained after a purge until memberships are read again', async () => {
     const world = new World()
     world.join(2, firstGroup)
@@ -554,7 +600,7 @@ describe('delivery of an app', () => {
 
 type Action = (world: World) => unknown
 
-const userId = fc.integer({ min: 1, max: 4 })
+const userId = fc.constantFrom(...everybody)
 const groupId = fc.integer({ min: firstGroup, max: firstGroup + 1 })
 const index = fc.nat(20)
 const pick = (world: World, at: number) => world.sessions[at % Math.max(1, world.sessions.length)]
@@ -628,6 +674,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   },
   { weight: 2, arbitrary: onSession((world, session) => world.drain(session)) },
   { weight: 2, arbitrary: onSession((world, session) => world.heartbeat(session)) },
+  { weight: 1, arbitrary: fc.constant((world: World) => world.finishImport()) },
   {
     weight: 5,
     arbitrary: index.map(
@@ -645,6 +692,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
     ),
   },
   { weight: 6, arbitrary: fc.constant((world: World) => world.step(world.turns)) },
+  { weight: 3, arbitrary: fc.constant((world: World) => world.step(world.timers)) },
 )
 
 const actions = fc.array(action, { minLength: 20, maxLength: 150 })

@@ -12,7 +12,7 @@ import type { LoadedReader } from './receivers/membership-store.js'
 import { type GroupEvent, Readers } from './receivers/readers.js'
 import { syncStateOf } from './sync-state.js'
 import type { FanOuts } from './writing/fan-outs.js'
-import { requestSync, resume } from './writing/sync-requests.js'
+import { resume, SyncRequests } from './writing/sync-requests.js'
 import { Watermark } from './writing/watermark.js'
 
 /** The outbox of one app, and what is read of its users. */
@@ -75,6 +75,7 @@ export class AppDelivery {
   readonly #readers: Readers
   readonly #router: EventRouter
   readonly #watermark: Watermark
+  readonly #syncRequests: SyncRequests
   readonly #users = new Map<Int64, ConnectedUser>()
   /** Group events that delivery has begun while memberships were read, for each read. */
   readonly #noted = new Set<GroupEvent[]>()
@@ -87,6 +88,7 @@ export class AppDelivery {
     const sessionsOf = (userId: Int64) => this.#users.get(userId)?.sessions ?? none
     this.#readers = new Readers(sessionsOf)
     this.#watermark = new Watermark(epoch)
+    this.#syncRequests = new SyncRequests(timers)
     this.#router = new EventRouter({
       appId,
       readers: this.#readers,
@@ -248,8 +250,7 @@ export class AppDelivery {
   }
 
   #requestSyncs(): void {
-    for (const { sessions } of this.#users.values())
-      for (const session of sessions) requestSync(session)
+    this.#syncRequests.add([...this.#users.values()].flatMap(({ sessions }) => sessions))
   }
 
   /** Keeps group events for the users whose memberships are being read. */

@@ -38,6 +38,6 @@ export interface SessionDelivery {
   drained(session: Session): void
   /** The session has ended; allowed at any time after {@link enter} was called. */
   leave(session: Session): void
-  /** The frame of a heartbeat, shared by all sessions that are not skipped: the watermark of the app. */
+  /** The frame of a heartbeat, shared by all sessions that have missed nothing: the watermark of the app. */
   heartbeat(session: Session): Buffer
 }

@@ -93,6 +93,8 @@ describe('delivery of a node', () => {
     expect(delivery.heartbeat(session)).toBe(delivery.heartbeat(other))
     session.phase = 'behind'
     expect(read(delivery.heartbeat(session))).toEqual({})
+    other.hasMissed = true
+    expect(read(delivery.heartbeat(other))).toEqual({})
   })
 
   it('wants events of the apps with sessions, and holds recent rows for these only', async () => {

@@ -148,8 +148,8 @@ export class NodeDelivery
     this.#apps.get(session.appId)?.delivery.leave(session)
   }
 
-  heartbeat({ appId, phase }: Session): Buffer {
-    const delivery = phase === 'live' ? this.#apps.get(appId)?.delivery : undefined
+  heartbeat({ appId, phase, hasMissed }: Session): Buffer {
+    const delivery = phase === 'live' && !hasMissed ? this.#apps.get(appId)?.delivery : undefined
     return delivery?.heartbeat ?? emptyFrame
   }
 

@@ -27,8 +27,8 @@ export interface Session {
   /** Only delivery changes it. A session begins as `entering`. */
   phase: SessionPhase
   /**
-   * True when an event that concerns the session was skipped, so that it needs to sync. Only
-   * delivery changes it.
+   * True from when the session needs to sync, because an event that concerns it was skipped or
+   * history was imported, until it is asked to. Only delivery changes it.
    */
   hasMissed: boolean
 }
