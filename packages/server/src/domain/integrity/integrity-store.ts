@@ -7,6 +7,7 @@ import { fieldChecks } from './field-checks.js'
 import { fileChecks } from './file-checks.js'
 import { groupChecks } from './group-checks.js'
 import { historyChecks } from './history-checks.js'
+import { importChecks } from './import-checks.js'
 import { type FaultRow, type IntegrityCheck, log, sameConversation } from './integrity-check.js'
 import { outboxChecks } from './outbox-checks.js'
 import { outboxLogChecks } from './outbox-log-checks.js'
@@ -159,6 +160,7 @@ export const integrityChecks: readonly IntegrityCheck[] = [
   ...outboxLogChecks,
   ...webhookChecks,
   ...historyChecks,
+  ...importChecks,
   ...fileChecks,
 ]
 

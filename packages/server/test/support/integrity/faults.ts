@@ -360,6 +360,16 @@ function table(cast: IntegrityCast): Readonly<Record<string, Rows>> {
     lost_history: [
       ['earlier', "insert into lost_histories values ('earlier', 'test', 120, 0, 100, null)"],
     ],
+    finished_import: [
+      [
+        'other',
+        "insert into imports values ('test', 'other', 0, 1, 1, 1, 1, 1)",
+        "insert into imported_items values ('test', 'other', 1, 'a', 1, 1, 2, 1, '', 1)",
+      ],
+    ],
+    import_position: [
+      ['other', `insert into imports values ('test', 'other', 0, 1, 1, 1, 1, ${beyondAll})`],
+    ],
     webhook_event_owner: [
       [
         nobody,
