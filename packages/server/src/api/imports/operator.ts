@@ -40,9 +40,6 @@ type GroupEntry = ValueOf<ParamsOf<typeof importGroups>['groups'][number]>
 type MessageEntry = ValueOf<ParamsOf<typeof importMessages>['messages'][number]>
 type MemberEntry = ValueOf<ParamsOf<typeof importMembers>['members'][number]>
 
-/** Members of a group where the import does not say how many it takes. */
-const usualCapacity = 2_000
-
 export function importHandlers({
   imports,
   groupImports,
@@ -133,7 +130,7 @@ function toGroupItem({
   ext = '',
   type = groupType.private,
   history_visible: isHistoryVisible = true,
-  capacity = usualCapacity,
+  capacity,
   created_at,
 }: GroupEntry): GroupItem {
   const createdAt = created_at === undefined ? undefined : Number(created_at)

@@ -1,4 +1,4 @@
-import { AppError, type GroupRole, type Int64 } from '@hermod/protocol'
+import { AppError, type AppSettings, type GroupRole, type Int64 } from '@hermod/protocol'
 import {
   type ActorEventKind,
   actorEvent,
@@ -14,6 +14,13 @@ export const permanent = -1
 export const maxKicks = 3
 /** Maximum number of admins, since their list has no pages. */
 export const adminsPerGroup = 500
+
+/** Returns the capacity of a group whose owner has set none. */
+export function usualCapacity({
+  group_capacity_limit: most,
+}: Pick<AppSettings, 'group_capacity_limit'>): number {
+  return Math.min(2_000, most)
+}
 
 export interface GroupKey {
   readonly appId: string

@@ -19,6 +19,7 @@ import {
   groupEvent,
   type Member,
   nextUpdate,
+  usualCapacity,
 } from './group-model.js'
 import type { GroupStore } from './group-store.js'
 
@@ -54,7 +55,6 @@ export interface GroupView {
   readonly member: Member | null
 }
 
-const defaultCapacity = 2_000
 const maxPublicGroups = 10_000
 
 /** Creates, reads, transfers and dissolves groups (rule F2). */
@@ -97,7 +97,7 @@ export class GroupService {
       const limits = await readAppSettings(tx, appId)
       await this.#requireFewOwned(tx, appId, ownerId, limits)
       await this.#requireFewJoined(tx, appId, ownerId, limits)
-      const capacity = Math.min(defaultCapacity, app.settings.group_capacity_limit)
+      const capacity = usualCapacity(app.settings)
       const row = {
         app_id: appId,
         group_id: key.groupId,

@@ -4,8 +4,9 @@ import { chunksOf } from '../../../lib/chunks.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { IdGenerator } from '../../../lib/ids/ids.js'
 import type { AppService } from '../../apps/app-service.js'
+import { readAppSettings } from '../../apps/app-settings.js'
 import type { GroupEvents } from '../../groups/core/group-events.js'
-import { groupEvent } from '../../groups/core/group-model.js'
+import { groupEvent, usualCapacity } from '../../groups/core/group-model.js'
 import type { GroupConversations } from '../../groups/membership/group-conversations.js'
 import type { ItemOutcome } from '../../item-outcome.js'
 import { requireName } from '../../names.js'
@@ -37,9 +38,16 @@ export interface GroupItem {
   readonly ext: string
   readonly type: number
   readonly isHistoryVisible: boolean
-  readonly capacity: Int64
+  /** undefined: the usual one */
+  readonly capacity: Int64 | undefined
   /** undefined: now */
   readonly createdAt: number | undefined
+}
+
+interface MadeGroup {
+  readonly item: GroupItem
+  readonly groupId: number
+  readonly capacity: Int64
 }
 
 /** Groups of one transaction, since sends wait for it. */
@@ -51,7 +59,7 @@ export class GroupImportService {
 
   /**
    * Makes the groups that the source has not imported yet, some in each transaction.
-   * @returns user_not_found, user_deleted, invalid_parameter
+   * @returns user_not_found, user_deleted, invalid_parameter, capacity_invalid
    * @throws AppError app_not_found, import_finished
    */
   async import(key: ImportKey, items: readonly GroupItem[]): Promise<ItemOutcome<ImportedAs>[]> {
@@ -84,15 +92,17 @@ export class GroupImportService {
     const known = new Map([...found].map(([externalId, { itemId }]) => [externalId, itemId]))
     const ownerIds = items.map(({ ownerId }) => ownerId)
     const users = await LockedUsers.lockNoKeyUpdate(tx, locker, key.appId, ownerIds)
-    const made: { readonly item: GroupItem; readonly groupId: number }[] = []
+    const settings = await readAppSettings(tx, key.appId)
+    const usual = usualCapacity(settings)
+    const made: MadeGroup[] = []
     const outcomes = items.map((item, index): ItemOutcome<ImportedAs> => {
       const before = known.get(item.externalId)
       if (before !== undefined) return { isNew: false, id: before }
-      const refusal = refusalOf(item, users, now)
+      const refusal = refusalOf(item, users, { now, most: settings.group_capacity_limit })
       if (refusal) return refusal
       const groupId = groupIds[index] as number
       known.set(item.externalId, groupId)
-      made.push({ item, groupId })
+      made.push({ item, groupId, capacity: item.capacity ?? usual })
       return { isNew: true, id: groupId }
     })
     for (const each of made) await this.#make(tx, key.appId, each, now)
@@ -110,11 +120,11 @@ export class GroupImportService {
   async #make(
     tx: Tx,
     appId: string,
-    { item, groupId }: { readonly item: GroupItem; readonly groupId: number },
+    { item, groupId, capacity }: MadeGroup,
     now: number,
   ): Promise<void> {
     const { groups, members, conversations, events } = this.options
-    const { ownerId, name, avatar, description, ext, type, capacity, isHistoryVisible } = item
+    const { ownerId, name, avatar, description, ext, type, isHistoryVisible } = item
     const createdAt = item.createdAt ?? now
     const key = { appId, groupId }
     await groups.insert(tx, {
@@ -133,11 +143,17 @@ export class GroupImportService {
   }
 }
 
-function refusalOf(item: GroupItem, users: LockedUsers, now: number): AppError | null {
+function refusalOf(
+  item: GroupItem,
+  users: LockedUsers,
+  { now, most }: { readonly now: number; readonly most: number },
+): AppError | null {
   const refusal = users.refusal(item.ownerId)
   if (refusal) return new AppError(refusal, `${item.ownerId}`)
   if ((item.createdAt ?? 0) > now)
     return new AppError('invalid_parameter', 'created_at must not be in the future')
+  if ((item.capacity ?? 0) > most)
+    return new AppError('capacity_invalid', `capacity must be at most ${most}`)
   try {
     requireName(item.name, 'name')
     return null
