@@ -43,11 +43,22 @@ interface Place {
   readonly messageId: number
 }
 
+/** The newest messages of senders that a call has read, for its later steps. */
+export interface SenderEnds {
+  /** The end of the conversation at the read. */
+  readonly seq: number
+  /** Messages up to this ID were left out. */
+  readonly from: number
+  readonly bySender: ReadonlyMap<Int64, number>
+}
+
 interface Moving {
   readonly items: readonly MemberItem[]
   readonly end: LockedEnd
   readonly now: number
   readonly isHidden: boolean
+  /** What an earlier step of the call has read of the conversation. */
+  readonly ends: SenderEnds | null
 }
 
 interface LockedReader extends ReaderRow {
@@ -102,33 +113,41 @@ export class ImportedPositions {
    * Moves readers to their last read message. Positions do not fall below what was acknowledged or
    * imported before, nor at all once there are live messages.
    * @param isHidden readers do not see what is older than their membership: it counts as read
+   * @returns what the next step of the call needs
    */
   async move(
     tx: Tx,
     conversation: Conversation,
-    { items, end, now, isHidden }: Moving,
-  ): Promise<void> {
+    { items, end, now, isHidden, ends: before }: Moving,
+  ): Promise<SenderEnds | null> {
     const isHistory = isImportedId(end.lastMessageId)
     const last = new Map(items.map((item) => [item.userId, item]))
+    if (last.size === 0) return before
     const readers = await this.#lock(tx, conversation, [...last.keys()])
     const targets = new Map<Int64, Place>()
+    const places = new Map<number, Place>()
+    const placeAt = async (instant: number) => {
+      const place = places.get(instant) ?? (await this.#placeAt(tx, conversation, instant))
+      places.set(instant, place)
+      return place
+    }
     for (const { user_id: userId, start_msg_id: startId } of readers) {
       const lastRead = last.get(userId)?.lastRead
       const read =
         lastRead === undefined
           ? { seq: isHistory ? end.seq : 0, messageId: end.lastMessageId }
-          : await this.#placeAt(tx, conversation, Math.min(lastRead, now))
+          : await placeAt(Math.min(lastRead, now))
       const start = isHidden ? await this.#placeOf(tx, conversation, startId) : beginning
       targets.set(userId, start.seq > read.seq ? start : read)
     }
-    const own =
+    const ends =
       isHistory && conversation.isGroup
-        ? await this.#ownAfter(tx, conversation, targets)
-        : new Map<Int64, number>()
+        ? await this.#endsAfter(tx, conversation, { targets, seq: end.seq, before })
+        : null
     const moved = readers.map((reader): ReaderRow => {
       const target = targets.get(reader.user_id) ?? beginning
       const hasLastRead = last.get(reader.user_id)?.lastRead !== undefined
-      const least = Math.max(target.seq, reader.acked_seq, own.get(reader.user_id) ?? 0)
+      const least = Math.max(target.seq, reader.acked_seq, ends?.bySender.get(reader.user_id) ?? 0)
       const read = isHistory ? least : Math.max(least, reader.read_seq)
       const isListed = Number(reader.hidden_msg_id) === 0
       const seen = isHistory && isListed ? read : Math.max(read, reader.seen_seq)
@@ -142,6 +161,7 @@ export class ImportedPositions {
     })
     await this.database.bulk(tx, setReaders, moved.map(readerRow))
     if (conversation.isGroup) await this.#moveFurthest(tx, conversation, { end, moved })
+    return ends
   }
 
   async #moveFurthest(
@@ -191,13 +211,25 @@ export class ImportedPositions {
     return row ?? beginning
   }
 
-  /** Finds the newest messages of readers after the places that they are to get: their own count as read. */
-  async #ownAfter(
+  /**
+   * Finds the newest messages of senders after the places that readers are to get: their own count as
+   * read. All messages there are read, so the steps of a call share them while the end is the same.
+   */
+  async #endsAfter(
     tx: Tx,
     conversation: Conversation,
-    targets: ReadonlyMap<Int64, Place>,
-  ): Promise<Map<Int64, number>> {
+    {
+      targets,
+      seq,
+      before,
+    }: {
+      readonly targets: ReadonlyMap<Int64, Place>
+      readonly seq: number
+      readonly before: SenderEnds | null
+    },
+  ): Promise<SenderEnds> {
     const from = Math.min(...[...targets.values()].map(({ messageId }) => messageId))
+    if (before?.seq === seq && before.from <= from) return before
     const rows = await tx
       .selectFrom('messages')
       .select(['sender_id as userId', sql<number>`max(seq)`.as('seq')])
@@ -205,7 +237,8 @@ export class ImportedPositions {
       .where('msg_id', '>', from)
       .groupBy('sender_id')
       .execute()
-    return new Map(rows.map(({ userId, seq }) => [userId, Number(seq)]))
+    const bySender = new Map(rows.map(({ userId, seq: end }) => [userId, Number(end)]))
+    return { seq, from, bySender }
   }
 }
 

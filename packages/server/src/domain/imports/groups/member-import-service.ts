@@ -18,7 +18,7 @@ import type { ImportKey } from '../import-model.js'
 import type { ImportStore } from '../import-store.js'
 import { keyOf } from '../messages/history-plan.js'
 import type { GroupRows, MemberRows } from '../ports.js'
-import type { ImportedPositions, LockedEnd } from './imported-positions.js'
+import type { ImportedPositions, LockedEnd, SenderEnds } from './imported-positions.js'
 import type { MemberItem } from './member-model.js'
 
 interface MemberImportOptions {
@@ -61,20 +61,36 @@ export class MemberImportService {
     await database.transaction((tx) => imports.open(tx, key, clock.now()))
     const outcomes = new Map<MemberItem, ItemOutcome<ImportedMemberAs>>()
     for (const ofOne of groupBy(items, ({ conversation }) => keyOf(conversation)).values())
-      for (const step of chunksOf(ofOne, membersPerStep)) {
-        const stored = await database.transaction((tx) => this.#store(tx, key, step))
-        for (const [index, item] of step.entries())
-          outcomes.set(item, stored[index] as ItemOutcome<ImportedMemberAs>)
-      }
+      await this.#storeAll(key, ofOne, outcomes)
     return items.map((item) => outcomes.get(item) as ItemOutcome<ImportedMemberAs>)
   }
 
   /** @param items of one conversation */
+  async #storeAll(
+    key: ImportKey,
+    items: readonly MemberItem[],
+    outcomes: Map<MemberItem, ItemOutcome<ImportedMemberAs>>,
+  ): Promise<void> {
+    let ends: SenderEnds | null = null
+    for (const step of chunksOf(items, membersPerStep)) {
+      const before: SenderEnds | null = ends
+      const stored: StoredStep = await this.options.database.transaction((tx) =>
+        this.#store(tx, key, { items: step, before }),
+      )
+      ends = stored.ends
+      for (const [index, item] of step.entries())
+        outcomes.set(item, stored.results[index] as ItemOutcome<ImportedMemberAs>)
+    }
+  }
+
   async #store(
     tx: Tx,
     key: ImportKey,
-    items: readonly MemberItem[],
-  ): Promise<ItemOutcome<ImportedMemberAs>[]> {
+    {
+      items,
+      before,
+    }: { readonly items: readonly MemberItem[]; readonly before: SenderEnds | null },
+  ): Promise<StoredStep> {
     const { imports, users: locker, groups, positions, clock } = this.options
     const [{ conversation } = {} as MemberItem] = items
     const now = clock.now()
@@ -107,8 +123,12 @@ export class MemberImportService {
     const accepted = items.filter((_, index) => refusals[index] === null)
     const added = group ? await this.#join(tx, group, { items: accepted, now, end }) : null
     const isHidden = group !== null && !group.flags.history_visible
-    await positions.move(tx, conversation, { items: accepted, end, now, isHidden })
-    return items.map((item, index) => refusals[index] ?? { isNew: added?.has(item) ?? false })
+    const moving = { items: accepted, end, now, isHidden, ends: before }
+    const ends = await positions.move(tx, conversation, moving)
+    const results = items.map(
+      (item, index) => refusals[index] ?? { isNew: added?.has(item) ?? false },
+    )
+    return { results, ends }
   }
 
   /** Finds the users who would be admins beyond the limit of a group. */
@@ -192,6 +212,11 @@ export class MemberImportService {
       if (of.length > 0)
         events.append(tx, group, groupEvent(group, kind, systemUserId, idsOf(of), { role }))
   }
+}
+
+interface StoredStep {
+  readonly results: readonly ItemOutcome<ImportedMemberAs>[]
+  readonly ends: SenderEnds | null
 }
 
 interface Announced {
