@@ -101,6 +101,51 @@ for (const backend of testBackends())
       expect(await integrityFaults(server)).toEqual([])
     })
 
+    it('capacity: above the maximum of the application is refused; without one it is the usual one', async () => {
+      const [alice] = await sessions(server, 1)
+      const capacities = [100_000, undefined, 100_001, 9_223_372_036_854_775_807n]
+      const groups = capacities.map((capacity, index) => ({
+        ...{ external_id: `c${index}`, owner_id: alice.id, name: 'Team', capacity },
+      }))
+      const results = await importItems(server, 'group', groups, 'capacity')
+      expect(shown(results)).toEqual(['stored', 'stored', 'capacity_invalid', 'capacity_invalid'])
+      const stored = await server.sql.run(
+        `select capacity from groups where owner_id = ${alice.id} order by capacity`,
+      )
+      expect(stored.map(({ capacity }) => Number(capacity))).toEqual([2_000, 100_000])
+    })
+
+    it('members: where all of a call are refused, each has its reason', async () => {
+      const [alice] = await sessions(server, 1)
+      const group_id = await importGroup(server, alice.id, { external_id: 'refused' })
+      await importItems(server, 'message', texts(3, { sender_id: alice.id, group_id }), 'refused')
+      const members = [{ user_id: 5, group_id, last_read: 0 }]
+      expect(shown(await importItems(server, 'member', members, 'refused'))).toEqual([
+        'user_not_found',
+      ])
+    })
+
+    it('last_read: own messages are read for the members of every step of a call', async () => {
+      const [alice, bob] = await sessions(server, 2)
+      const group_id = await importGroup(server, alice.id, { external_id: 'steps' })
+      const items = texts(6, { sender_id: alice.id, group_id })
+      const sent = items.map((item, index) => (index === 3 ? { ...item, sender_id: bob.id } : item))
+      await importItems(server, 'message', sent, 'steps')
+      const { data } = await server.api
+        .as(server.operatorToken)
+        .succeed('POST', '/operator/v1/user/import', {
+          body: {
+            app_id: server.appId,
+            users: Array.from({ length: 200 }, (_, index) => ({ username: `step_${index}` })),
+          },
+        })
+      const others = data.map(({ user_id }: { user_id: number }) => user_id)
+      const members = [...others, bob.id].map((user_id) => ({ user_id, group_id, last_read: 0 }))
+      await importItems(server, 'member', members, 'steps')
+      expect(await unreadCounts(bob.api)).toEqual({ [group_id]: 2 })
+      expect(await integrityFaults(server)).toEqual([])
+    })
+
     it('admins: those beyond the limit of a group are refused', async () => {
       const [alice] = await sessions(server, 1)
       const group_id = await importGroup(server, alice.id, { external_id: 'admins' })
