@@ -82,7 +82,11 @@ export const importGroups = operation({
           }),
         ),
         capacity: optional(
-          int64({ description: 'most members; grows with imported members', minimum: 1 }),
+          int64({
+            description:
+              "most members, up to the application's maximum; default 2,000; grows with imported members",
+            minimum: 1,
+          }),
         ),
         created_at: optional(instant('when it was made; absent: now')),
       }),
@@ -227,7 +231,7 @@ export const finishImport = operation({
   path: '/operator/v1/import/finish',
   summary: 'Finishes an import: its external IDs are forgotten, and its source takes nothing more.',
   description:
-    'Clients read their lists anew at their next sync. Safe to repeat: it answers the same.',
+    'Clients read their lists anew; connected ones are asked to, some at a time. Safe to repeat: it answers the same.',
   body: { app_id: appId, source },
   data: ImportSource,
   errors: ['app_not_found', 'import_not_found'],
