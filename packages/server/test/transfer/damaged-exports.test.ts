@@ -208,9 +208,31 @@ describe('exports and imports', () => {
       },
       'line 2 of files.ndjson of the export has a bad field key',
     ],
+    [
+      'with another digest',
+      (folder) =>
+        rewriteManifest(folder, (each) => ({
+          ...each,
+          digest: { ...each.digest, users: { ...each.digest.users, count: 4 } },
+        })),
+      'the database does not have what the export has (users: 3 of 4 rows)',
+    ],
   ])('an export %s is refused', (_, damage, text) =>
     expectRefused(Installation.embedded(), damage, text),
   )
+
+  it('an import needs an empty database', async () => {
+    await using there = Installation.embedded()
+    const { exportFolder } = sound
+    await succeed(there.hermod('import', exportFolder, '--json'))
+    const again = await there.hermod('import', exportFolder)
+    expect([again.code, again.err]).toEqual([
+      1,
+      expect.stringContaining('is not empty (it has apps)'),
+    ])
+    const checked = await there.hermod('import', exportFolder, '--check')
+    expect(checked.err).toContain('is not empty')
+  })
 
   it('an import leaves the database of an earlier version as it is', async () => {
     await using there = Installation.embedded()
@@ -292,30 +314,8 @@ describe.each(testBackends())('an import into $name', (backend) => {
       },
       'cannot be written: a member that every row has is missing',
     ],
-    [
-      'with another digest',
-      (folder) =>
-        rewriteManifest(folder, (each) => ({
-          ...each,
-          digest: { ...each.digest, users: { ...each.digest.users, count: 4 } },
-        })),
-      'the database does not have what the export has (users: 3 of 4 rows)',
-    ],
   ])('of an export %s is refused', async (_, damage, text) => {
     await expectRefused(await Installation.create(backend), damage, text)
-  })
-
-  it('needs an empty database', async () => {
-    await using there = await Installation.create(backend)
-    const { exportFolder } = sound
-    await succeed(there.hermod('import', exportFolder, '--json'))
-    const again = await there.hermod('import', exportFolder)
-    expect([again.code, again.err]).toEqual([
-      1,
-      expect.stringContaining('is not empty (it has apps)'),
-    ])
-    const checked = await there.hermod('import', exportFolder, '--check')
-    expect(checked.err).toContain('is not empty')
   })
 })
 

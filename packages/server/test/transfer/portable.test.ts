@@ -1,7 +1,7 @@
 /** Portable exports: `hermod export`, their import beside other applications, and its undo. */
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type ServerProcess, startServer, testBackends } from '@hermod/testkit'
+import { parallelBackend, type ServerProcess, startServer, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { pino } from 'pino'
 import { loadConfig } from '../../dist/config/config.js'
@@ -36,20 +36,26 @@ function optionsOf({ dataDir, databaseUrl }: Installation) {
   return { ...loadConfig({ ...place, ...database }), log: pino({ level: 'silent' }) }
 }
 
+/** With rows in every table, and an export of all its applications. */
+let filled: Installation
+beforeAll(async () => {
+  filled = await Installation.filled()
+  await exported(filled)
+})
+afterAll(() => filled[Symbol.asyncDispose]())
+
 describe.each(testBackends())('a portable export, imported into $name', (backend) => {
   it('and back has equal digests, and nothing of tables with credentials', async () => {
-    await using source = await Installation.filled()
     await using there = await Installation.create(backend)
     await using back = Installation.embedded()
-    const digest = await portableDigest(source)
+    const digest = await portableDigest(filled)
     expect(Object.keys(digest)).toEqual(lineTypes.portable.map(({ name }) => name))
-    await exported(source)
-    await succeed(there.hermod('import', source.exportFolder, '--json'))
+    await succeed(there.hermod('import', filled.exportFolder, '--json'))
     expect(await portableDigest(there)).toEqual(digest)
     there.makeFolder()
     await exported(there, '--app', 'app1')
     await succeed(back.hermod('import', there.exportFolder, '--json'))
-    expect(await portableDigest(back)).toEqual(await portableDigest(source, '--app', 'app1'))
+    expect(await portableDigest(back)).toEqual(await portableDigest(filled, '--app', 'app1'))
     const all = await digestOf((...args) => back.hermod(...args))
     const moved = ['apps', 'histories', 'database_identity']
     const portable = lineTypes.portable.map(({ name }) => name as string)
@@ -57,7 +63,10 @@ describe.each(testBackends())('a portable export, imported into $name', (backend
       Object.keys(all).filter((name) => !portable.includes(name) && !moved.includes(name)),
     ).toEqual([])
   })
+})
 
+// Rows are equal on both databases, so one direction shows what clients see of them.
+describe.each(parallelBackend())('a portable export, imported into $name', (backend) => {
   it('beside another application keeps IDs, opens its files, and leaves the other alone', {
     timeout: 60_000,
   }, async () => {
@@ -156,18 +165,17 @@ async function expectRefused(server: ServerProcess, token: string): Promise<void
 }
 
 describe('portable exports', () => {
-  let sound: Installation
+  let sound: string
 
   beforeAll(async () => {
-    sound = await Installation.filled()
-    await exported(sound, '--app', 'app0', '--app', 'app1')
+    sound = `${filled.exportFolder}-of-two`
+    await exported(filled, '--app', 'app0', '--app', 'app1', '--to', sound)
   })
-  afterAll(() => sound[Symbol.asyncDispose]())
 
   /** A copy of the export, changed by an attacker, in a place for an installation. */
   async function changed(change: (folder: string) => void): Promise<Installation> {
     const there = Installation.embedded()
-    cpSync(sound.exportFolder, there.exportFolder, { recursive: true })
+    cpSync(sound, there.exportFolder, { recursive: true })
     change(there.exportFolder)
     rewriteManifest(there.exportFolder)
     return there
@@ -182,9 +190,10 @@ describe('portable exports', () => {
     )
 
   it('name the applications, and need the secret key only for addresses of files', async () => {
-    const unknown = await sound.hermod('export', '--to', `${sound.exportFolder}-2`, '--app', 'nope')
+    const none = `${filled.exportFolder}-none`
+    const unknown = await filled.hermod('export', '--to', none, '--app', 'nope')
     expect(unknown.err).toContain('there is no application nope')
-    expect(existsSync(`${sound.exportFolder}-2`)).toBe(false)
+    expect(existsSync(none)).toBe(false)
     await using source = await Installation.filled()
     const withoutKey = { ...source.settings, HERMOD_SECRET_KEY: undefined }
     const args = ['export', '--to', source.exportFolder, '--json']
@@ -370,13 +379,12 @@ describe('portable exports', () => {
 
 describe.each(testBackends())('an unfinished import on $name', (backend) => {
   it('blocks the start, and an undo leaves the other applications as they were', async () => {
-    await using source = await Installation.filled()
-    await exported(source, '--app', 'app1')
     await using there = await Installation.create(backend)
-    await exported(source, '--app', 'app0', '--to', there.exportFolder)
-    await succeed(there.hermod('import', there.exportFolder, '--json'))
+    const [other, folder] = [`${there.exportFolder}-2`, there.exportFolder]
+    await exported(filled, '--app', 'app0', '--to', other)
+    await exported(filled, '--app', 'app1', '--to', folder)
+    await succeed(there.hermod('import', other, '--json'))
     const before = await digestOf((...args) => there.hermod(...args))
-    const folder = source.exportFolder
     changePart(folder, 'lines/file_withdrawals.ndjson', '"app_id"', '"app"')
     rewriteManifest(folder)
     expect((await there.hermod('import', folder)).err).toContain('line 1 of lines/file_withdrawals')
