@@ -21,6 +21,7 @@ export interface WaitingCounts {
   readonly dead: number
 }
 
+const rowKey = ['app_id', 'endpoint_id', 'position', 'place'] as const
 /** Rows of one statement. */
 const rowsPerInsert = 100
 /** Rows of one transaction that changes payloads. */
@@ -187,7 +188,7 @@ export class WaitingEventStore {
   ): Promise<number> {
     const places = tx
       .selectFrom('webhook_events')
-      .select(['position', 'place'])
+      .select([...rowKey])
       .where('app_id', '=', appId)
       .where('endpoint_id', '=', endpointId)
       .where('state', '=', 'dead')
@@ -199,11 +200,8 @@ export class WaitingEventStore {
     const { numUpdatedRows } = await tx
       .updateTable('webhook_events')
       .set({ state: 'waiting', attempts: 0, next_at: forced })
-      .where('app_id', '=', appId)
-      .where('endpoint_id', '=', endpointId)
-      .where((eb) =>
-        eb(eb.refTuple('position', 'place'), 'in', places.$asTuple('position', 'place')),
-      )
+      // By the whole key: PostgreSQL would compare each row with each in a table without statistics.
+      .where((eb) => eb(eb.refTuple(...rowKey), 'in', places.$asTuple(...rowKey)))
       .executeTakeFirst()
     return Number(numUpdatedRows)
   }
