@@ -32,6 +32,13 @@ describe('manifest.json', () => {
       expect(parseManifest(manifestText(each))).toEqual(each)
   })
 
+  it('is read with the ID of a key that begins with any of its letters', () => {
+    for (const secret_key_fingerprint of ['_k3f9a1b', '-k3f9a1b', 'Zk3f9a_-'])
+      expect(parseManifest(changed({ secret_key_fingerprint }))).toMatchObject({
+        secret_key_fingerprint,
+      })
+  })
+
   it.each([
     ['created_at', 'yesterday'],
     ['version', ''],
@@ -40,6 +47,7 @@ describe('manifest.json', () => {
     ['engine', 'mysql'],
     ['epoch', null],
     ['secret_key_fingerprint', 3],
+    ['secret_key_fingerprint', 'k3f\u001b[2J'],
     ['parts', [{ name: '../hermod.db', size: 1, sha256: hash }]],
     ['parts', [{ name: 'hermod.db', size: -1, sha256: hash }]],
     ['parts', [{ name: 'hermod.db', size: 1, sha256: 'ab' }]],

@@ -3,12 +3,12 @@ import {
   type Check,
   isCount,
   isMapOf,
-  isName,
   isObjectOf,
   isOneOf,
   isTime,
   parseFile,
 } from '../lib/json-file.js'
+import { isKeyId } from '../lib/secrets/secret-keys.js'
 import type { Digest } from '../transfer/digest.js'
 import {
   areFilesOf,
@@ -60,7 +60,7 @@ const partName = /^[a-z0-9][a-z0-9._-]*$/
 const fields: Readonly<Record<keyof Manifest, Check>> = {
   format: isOneOf(1),
   ...dataFields,
-  secret_key_fingerprint: isName,
+  secret_key_fingerprint: isKeyId,
   parts: arePartsNamed(partName),
   digest: (value) => value === undefined || isDigest(value),
   positions: isMapOf(isCount),

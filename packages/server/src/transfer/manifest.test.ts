@@ -47,6 +47,13 @@ describe('the manifest of an export', () => {
     expect((await readExport(folder)).manifest).toEqual(manifest)
   })
 
+  it('is read with the ID of a key that begins with any of its letters', async () => {
+    for (const secret_key_fingerprint of ['_k3f9a1b', '-k3f9a1b', 'Zk3f9a_-'])
+      expect(await read(JSON.stringify({ ...manifest, secret_key_fingerprint }))).toMatchObject({
+        secret_key_fingerprint,
+      })
+  })
+
   it.each([
     ['format', '1'],
     ['kind', 'all'],
@@ -59,6 +66,7 @@ describe('the manifest of an export', () => {
     ['epoch', undefined],
     ['is_copy', 0],
     ['secret_key_fingerprint', 3],
+    ['secret_key_fingerprint', 'k3f\u001b[2J'],
     ['ids_reserved_until', -1],
     ['parts', undefined],
     ['parts', [users]],

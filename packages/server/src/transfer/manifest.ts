@@ -4,6 +4,7 @@ import { createReadStream } from 'node:fs'
 import { open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Check, isCount, isMapOf, isName, isOneOf, parseFile } from '../lib/json-file.js'
+import { isKeyId } from '../lib/secrets/secret-keys.js'
 import { maxManifestBytes, readSmallFile, sizeOfFile } from '../lib/system/regular-file.js'
 import { syncFolder } from '../lib/system/sync-folder.js'
 import type { Digest, WorkOptions } from './digest.js'
@@ -76,7 +77,7 @@ const fields: Readonly<Record<keyof ExportManifest, Check>> = {
   apps: isMapOf(isMapOf(isCount)),
   ...dataFields,
   is_copy: isOneOf(true, false),
-  secret_key_fingerprint: (value) => value === '' || isName(value),
+  secret_key_fingerprint: (value) => value === '' || isKeyId(value),
   ids_reserved_until: isCount,
   parts: areParts,
   digest: isDigest,

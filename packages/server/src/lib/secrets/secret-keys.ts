@@ -77,6 +77,11 @@ export function keyId(secretKey: Buffer): string {
   return derive(secretKey, 'key ID', 6).toString('base64url')
 }
 
+/** Tells whether a value of JSON has the form of the ID of a key. */
+export function isKeyId(value: unknown): boolean {
+  return typeof value === 'string' && /^[\w-]{8}$/.test(value)
+}
+
 function secretKeysOf(current: Buffer, previous: Buffer | null): readonly Buffer[] {
   return previous === null ? [current] : [current, previous]
 }
