@@ -8,8 +8,8 @@ import { commandOf, type Fields, type GivenOptions, namesOf, type ValuesOf } fro
 import type { OptionNames } from './option-names.js'
 import { openProgress, type Progress } from './progress.js'
 
-/** The time between two looks at a job. */
-const pollMs = 500
+/** The longest time between two looks at a job, and the shortest. */
+const [pollMs, leastPollMs] = [500, 20]
 /** The time for which a server that does not answer may start again. */
 const restartMs = 60_000
 
@@ -39,6 +39,7 @@ export function runLongJob<P, R>(
     options,
     async (operate, isLocal) => {
       const { job_id } = await operate(operation, params)
+      const startedAt = performance.now()
       const ended = new AbortController()
       const stop = interrupted(ended.signal).then((): null => null)
       const look = whileRestarting(() => operate(getJob, { job_id }))
@@ -56,7 +57,9 @@ export function runLongJob<P, R>(
           if (line !== shown) show(job, { context, options, progress })
           shown = line
           if (job.ended_at !== 0) return resultOf<R>(job)
-          await Promise.race([sleep(pollMs), stop])
+          // A short job is seen to end soon, a long one is not asked for often.
+          const age = performance.now() - startedAt
+          await Promise.race([sleep(Math.min(Math.max(age / 8, leastPollMs), pollMs)), stop])
         }
       } finally {
         ended.abort()
