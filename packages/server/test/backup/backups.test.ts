@@ -2,8 +2,9 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { basename, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { isFullRun, type Session, TempFolder, testBackends, waitFor } from '@hermod/testkit'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { metric } from '../support/attack.js'
 import {
   backup,
@@ -15,6 +16,7 @@ import {
 import { SmallDisk } from '../support/database/system-faults.js'
 import { fileIdOf, fileTypes, png, sendFile, targets } from '../support/files/files.js'
 import { callHermod } from '../support/hermod-command.js'
+import { InProcessServer, ownServer } from '../support/in-process-server.js'
 import { sendText, sessions } from '../support/messaging/messaging.js'
 import { WatchedServer } from '../support/watched-server.js'
 
@@ -23,31 +25,27 @@ const embedded = testBackends().filter(({ name }) => name === 'sqlite')
 const remote = testBackends().filter(({ name }) => name === 'postgres')
 
 describe.each(embedded)('backups on $name', (backend) => {
-  let watched: WatchedServer
+  const server = ownServer(backend)
   let place: TempFolder
   let target: string
   let alice: Session
   let bob: Session
 
-  beforeAll(async () => {
-    watched = await WatchedServer.start(backend)
-  }, timeoutMs)
-  afterAll(() => watched[Symbol.asyncDispose]())
   beforeEach(async () => {
     place = new TempFolder('backups')
     target = join(place.path, 'backups')
-    ;[alice, bob] = await sessions(watched.server, 2)
+    ;[alice, bob] = await sessions(server, 2)
     return () => place[Symbol.dispose]()
   })
 
-  const keyFile = () => join(watched.server.dataDir, 'secret.key')
+  const keyFile = () => join(server.dataDir, 'secret.key')
   const picture = (from: Session, to: Session) =>
     sendFile(from.api, { to_id: to.id, to_type: targets.user, file_type: fileTypes.picture }, png)
 
   it('a backup under load: is a prefix of the log in every conversation, and passes hermod check', {
     timeout: timeoutMs,
   }, async () => {
-    const users = await sessions(watched.server, 6)
+    const users = await sessions(server, 6)
     const sent = new Map<string, string[]>()
     let isOver = false
     const senders = users.map(async (from, index) => {
@@ -59,6 +57,8 @@ describe.each(embedded)('backups on $name', (backend) => {
         const text = `${index} ${count} ${'x'.repeat(500)}`
         await sendText(from.api, to.id, text)
         texts.push(text)
+        // The backups of the other tests have these messages, too.
+        await sleep(5)
       }
     })
     await waitFor(() => [...sent.values()].every((texts) => texts.length > 20), {
@@ -66,7 +66,7 @@ describe.each(embedded)('backups on $name', (backend) => {
       timeoutMs: 30_000,
     })
     const answered = new Map([...sent].map(([key, texts]) => [key, texts.length]))
-    const { folder, manifest } = await makeBackup(target, watched.settings)
+    const { folder, manifest } = await makeBackup(target, server.settings)
     isOver = true
     await Promise.all(senders)
     const path = join(folder, 'hermod.db')
@@ -90,7 +90,7 @@ describe.each(embedded)('backups on $name', (backend) => {
     timeout: timeoutMs,
   }, async () => {
     const fileId = fileIdOf(await picture(alice, bob))
-    const first = await makeBackup(target, watched.settings)
+    const first = await makeBackup(target, server.settings)
     const key = `app-test/${fileId.slice(0, 2)}/`
     const blobs = () => readdirSync(join(target, 'files', key)).map((name) => join(key, name))
     const [blob = ''] = blobs()
@@ -98,7 +98,7 @@ describe.each(embedded)('backups on $name', (backend) => {
     expect(readFileSync(path)).toEqual(png)
     const { mtimeMs, ino } = statSync(path)
     await picture(bob, alice)
-    const second = await makeBackup(target, watched.settings)
+    const second = await makeBackup(target, server.settings)
     expect(statSync(path)).toMatchObject({ mtimeMs, ino })
     expect(second.manifest.files.count).toBe(first.manifest.files.count + 1)
     // The catalogue and the lists of the backups say the same of each file.
@@ -109,20 +109,20 @@ describe.each(embedded)('backups on $name', (backend) => {
     // A file that no backup names goes.
     rmSync(first.folder, { recursive: true })
     rmSync(second.folder, { recursive: true })
-    await backup(['prune', '--to', target], watched.settings)
+    await backup(['prune', '--to', target], server.settings)
     expect(existsSync(join(target, 'files', 'app-test'))).toBe(false)
     expect(readFileSync(join(target, 'files.ndjson'), 'utf8')).toBe('')
-    const third = await makeBackup(target, watched.settings)
+    const third = await makeBackup(target, server.settings)
     expect(readFileSync(path)).toEqual(png)
     expect(third.manifest.files.count).toBe(second.manifest.files.count)
   })
 
   it('list: shows complete backups, the newest first', async () => {
-    const made = [await makeBackup(target, watched.settings)]
-    made.unshift(await makeBackup(target, watched.settings))
+    const made = [await makeBackup(target, server.settings)]
+    made.unshift(await makeBackup(target, server.settings))
     const names = made.map(({ folder }) => basename(folder))
     rmSync(join(target, names[1] as string, 'COMPLETE'))
-    const { folder, backups } = await backup(['list', '--to', target], watched.settings)
+    const { folder, backups } = await backup(['list', '--to', target], server.settings)
     expect(folder).toBe(target)
     expect(backups).toMatchObject([
       { name: names[0], engine: 'sqlite', version: '0.1.0', verified_at: 0, damaged: false },
@@ -130,31 +130,30 @@ describe.each(embedded)('backups on $name', (backend) => {
   })
 
   it('create: says where the secret key is, and refuses a folder in the data folder', async () => {
-    const create = (to: string) => callHermod(['backup', 'create', '--to', to], watched.settings)
+    const create = (to: string) => callHermod(['backup', 'create', '--to', to], server.settings)
     const { code, out } = await create(target)
     expect({ code, out }).toEqual({
       code: 0,
       out: expect.stringMatching(/secret key is not inside.+secret\.key in the data folder/),
     })
-    const refused = await create(join(watched.server.dataDir, 'backups'))
+    const refused = await create(join(server.dataDir, 'backups'))
     expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('another disk') })
   })
 
   it('a folder that had backups and is empty: is not mounted', async () => {
-    await makeBackup(target, watched.settings)
+    await makeBackup(target, server.settings)
     rmSync(target, { recursive: true })
-    await expect(makeBackup(target, watched.settings)).rejects.toThrow('is not mounted')
+    await expect(makeBackup(target, server.settings)).rejects.toThrow('is not mounted')
     expect(existsSync(target)).toBe(false)
   })
 
   it('a second writer: is refused, and nothing of it stays', async () => {
-    await makeBackup(target, watched.settings)
+    await makeBackup(target, server.settings)
     const lease = join(target, 'hermod-backups.lease')
-    writeFileSync(lease, JSON.stringify({ host: hostname(), pid: process.pid, at: Date.now() }))
+    const { ppid: pid } = process
+    writeFileSync(lease, JSON.stringify({ host: hostname(), pid, at: Date.now() }))
     const before = readdirSync(target)
-    await expect(makeBackup(target, watched.settings)).rejects.toThrow(
-      `in progress (process ${process.pid}`,
-    )
+    await expect(makeBackup(target, server.settings)).rejects.toThrow(`in progress (process ${pid}`)
     expect(readdirSync(target)).toEqual(before)
   })
 
@@ -165,13 +164,13 @@ describe.each(embedded)('backups on $name', (backend) => {
     if (typeof disk === 'string') return skip(disk)
     using _ = disk
     const full = join(disk.path, 'backups')
-    await makeBackup(full, watched.settings)
+    await makeBackup(full, server.settings)
     const names = readdirSync(full)
     const free = disk.fill()
-    await expect(makeBackup(full, watched.settings)).rejects.toThrow(/free space|is full/)
+    await expect(makeBackup(full, server.settings)).rejects.toThrow(/free space|is full/)
     expect(readdirSync(full)).toEqual(names)
     free()
-    await makeBackup(full, watched.settings)
+    await makeBackup(full, server.settings)
   })
 
   // The first backup of a schedule comes within a minute.
@@ -198,9 +197,8 @@ describe.each(embedded)('backups on $name', (backend) => {
 
   it('without a server: the command makes the backup itself', { timeout: timeoutMs }, async () => {
     await sendText(alice.api, bob.id, 'kept')
-    await watched.server.stop()
-    const { folder } = await makeBackup(target, watched.settings)
-    await watched.startAgain()
+    await server.stop()
+    const { folder } = await makeBackup(target, server.settings)
     const all = [...storedMessages(join(folder, 'hermod.db')).values()].flat()
     expect(all.map(({ content }) => content)).toContain('kept')
   })
@@ -210,17 +208,17 @@ describe.each(remote)('backups on $name', (backend) => {
   it('create is refused with the tools that make backups; files copies the files', {
     timeout: timeoutMs,
   }, async () => {
-    await using watched = await WatchedServer.start(backend)
+    await using server = await InProcessServer.start(backend)
     using place = new TempFolder('backups')
     const target = join(place.path, 'backups')
-    const [alice, bob] = await sessions(watched.server, 2)
-    const { err } = await callHermod(['backup', 'create', '--to', target], watched.settings)
+    const [alice, bob] = await sessions(server, 2)
+    const { err } = await callHermod(['backup', 'create', '--to', target], server.settings)
     expect(err).toMatch(/pgBackRest.+docs\/guides\/backup\.md/)
     const to = { to_id: bob.id, to_type: targets.user, file_type: fileTypes.picture }
     await sendFile(alice.api, to, png)
-    const { result } = await backup(['files', '--to', target], watched.settings)
+    const { result } = await backup(['files', '--to', target], server.settings)
     expect(result).toMatchObject({ files: 1, database_bytes: 0, missing_files: 0 })
-    const { backups } = await backup(['list', '--to', target], watched.settings)
+    const { backups } = await backup(['list', '--to', target], server.settings)
     expect(backups).toMatchObject([{ engine: 'postgres', files: 1 }])
   })
 })
