@@ -129,6 +129,7 @@ export const stagingRules: readonly StagingRule[] = [
        (select max(o.last_read) from members o where o.subject = members.subject and o.cid in
         (select cid from channels where conv = (select conv from channels c where c.cid = members.cid)))
        where cid in (select cid from channels where conv in (select conv from shared))`,
+      // Changes nothing: it counts them for the note.
       'update channels set conv = conv where conv in (select conv from shared)',
     ],
     note: 'channels of the same two members become one conversation',
