@@ -123,12 +123,14 @@ export class DataExportService {
     const user = { appId, userId }
     await openFolder(folder, `${appId} ${userId}\n`)
     const rows: Record<string, number> = {}
-    const profile = await database.snapshot((db) => store.profile(db, user))
-    await appendSynced(join(folder, 'users.ndjson'), `${stringifyJson(profile)}\n`)
-    for (const table of exportedTables) {
-      progress({ text: `exporting ${table.table}` })
-      rows[table.table] = await this.#exportRows(user, table, folder, signal)
-    }
+    await database.snapshot(async (db) => {
+      const profile = await store.profile(db, user)
+      await appendSynced(join(folder, 'users.ndjson'), `${stringifyJson(profile)}\n`)
+      for (const table of exportedTables) {
+        progress({ text: `exporting ${table.table}` })
+        rows[table.table] = await this.#exportRows(db, user, table, { folder, signal })
+      }
+    })
     const files = await this.#exportFiles(user, folder, { signal, progress })
     const about = { appId, userId, rows, files, at: clock.now() }
     await appendSynced(join(folder, 'README.txt'), readme(about))
@@ -139,26 +141,23 @@ export class DataExportService {
 
   /** @returns the number of lines; a table without any has no file */
   async #exportRows(
+    db: Queryable,
     user: UserKey,
     table: ExportedTable,
-    folder: string,
-    signal: AbortSignal,
+    { folder, signal }: { readonly folder: string; readonly signal: AbortSignal },
   ): Promise<number> {
-    const { database, store } = this.options
-    return database.snapshot(async (db) => {
-      for (let count = 0; ; ) {
-        signal.throwIfAborted()
-        const range = { offset: count, limit: rowsPerPage }
-        const page = await store.list(db, user, table, range)
-        if (page.length > 0)
-          await appendSynced(
-            join(folder, `${table.table}.ndjson`),
-            page.map((row) => `${stringifyJson(row)}\n`).join(''),
-          )
-        count += page.length
-        if (page.length < rowsPerPage) return count
-      }
-    })
+    for (let count = 0; ; ) {
+      signal.throwIfAborted()
+      const range = { offset: count, limit: rowsPerPage }
+      const page = await this.options.store.list(db, user, table, range)
+      if (page.length > 0)
+        await appendSynced(
+          join(folder, `${table.table}.ndjson`),
+          page.map((row) => `${stringifyJson(row)}\n`).join(''),
+        )
+      count += page.length
+      if (page.length < rowsPerPage) return count
+    }
   }
 
   async #exportFiles(
