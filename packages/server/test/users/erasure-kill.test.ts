@@ -17,6 +17,8 @@ const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
 const kills = isFullRun ? 10 : 1
 const groups = isFullRun ? 200 : 10
 const messages = isFullRun ? 10_000 : 800
+/** Messages that are sent at once. */
+const chunk = 100
 const env = { HERMOD_CHECK_ANSWERS: 'on', HERMOD_RATE_LIMIT: 'off' }
 /** A send beside an erasure waits for one small transaction at most. */
 const slowestSendMs = 1_500
@@ -40,9 +42,9 @@ for (const backend of anyBackend('durable'))
         const targets: number[] = []
         for (let group = 0; group < groups; group++)
           targets.push(await aGroup(bob, { members: [alice] }))
-        for (let sent = 0; sent < messages; sent += 20)
+        for (let sent = 0; sent < messages; sent += chunk)
           await Promise.all(
-            Array.from({ length: 20 }, (_, index) =>
+            Array.from({ length: chunk }, (_, index) =>
               sendText(
                 alice.api,
                 targets[(sent + index) % groups] ?? 0,
