@@ -3,17 +3,18 @@ import { deleteFile } from '@hermod/protocol'
 import { testBackends, waitFor } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
 import { blobsIn, fileIdOf, png, sendFile } from '../support/files/files.js'
+import { ownServer } from '../support/in-process-server.js'
 import { sessions } from '../support/messaging/messaging.js'
-import { WatchedServer } from '../support/watched-server.js'
 
 const heldMs = 2_500
 
 describe.each(testBackends())('a hold of files on $name', (backend) => {
+  const server = ownServer(backend)
+
   it('keeps the blob of a removed file until it ends', { timeout: 60_000 }, async () => {
-    await using watched = await WatchedServer.start(backend)
-    const { server, sql } = watched
+    const { sql } = server
     const [alice, bob] = await sessions(server, 2)
-    const fileId = fileIdOf(await sendFile(alice.api, { to_id: bob.id }, png))
+    const fileId = fileIdOf(await sendFile(server.http.as(alice.token), { to_id: bob.id }, png))
     const endsAt = Date.now() + heldMs
     await sql.run(`insert into file_holds (hold_id, expires_at) values ('another node', ${endsAt})`)
     const operator = server.api.as(server.operatorToken)
