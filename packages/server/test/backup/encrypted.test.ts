@@ -26,6 +26,7 @@ import {
 } from '../../dist/context/database/verify-backup.js'
 import { filesOf, sha256Of, writeManifest } from '../support/backup/altered-backups.js'
 import { backup, endedJob, makeBackup, storedMessages } from '../support/backup/backups.js'
+import { RememberedScrypt } from '../support/backup/remembered-scrypt.js'
 import { fileTypes, png, sendFile } from '../support/files/files.js'
 import { callHermod } from '../support/hermod-command.js'
 import { sendText, sessions } from '../support/messaging/messaging.js'
@@ -35,6 +36,7 @@ const known = 'a text that must not be readable'
 const random = new Random(Number(process.env.HERMOD_TEST_SEED ?? 20_260_104))
 
 describe('encrypted backups', () => {
+  let scrypt: RememberedScrypt
   let place: TempFolder
   let server: ServerProcess
   let target: string
@@ -55,6 +57,7 @@ describe('encrypted backups', () => {
 
   /** Two backups of a service with a message and a file, before and after one of each. */
   beforeAll(async () => {
+    scrypt = new RememberedScrypt()
     place = new TempFolder('encrypted')
     target = path('target')
     passphraseFile = fileWith('passphrase', 'correct horse battery')
@@ -70,6 +73,7 @@ describe('encrypted backups', () => {
   afterAll(async () => {
     await server?.[Symbol.asyncDispose]()
     place?.[Symbol.dispose]()
+    scrypt?.[Symbol.dispose]()
   })
 
   const choice = { folder: null, keyFile: null, passphraseFile: null, temporary: null }
