@@ -23,6 +23,7 @@ import {
   type Session,
   startServer,
   TempFolder,
+  testBackends,
   waitFor,
 } from '@hermod/testkit'
 import type { WebhookReceiver } from '@hermod/testkit/webhooks'
@@ -34,6 +35,7 @@ import { makeBackup } from '../support/backup/backups.js'
 import { openSql } from '../support/database/sql.js'
 import { png, upload } from '../support/files/files.js'
 import { callHermod, hermodEnvironment, hermodScript } from '../support/hermod-command.js'
+import { InProcessServer } from '../support/in-process-server.js'
 import { sendText, sessions, textTo } from '../support/messaging/messaging.js'
 import { Random } from '../support/random.js'
 import { hookSecret, hookSettings, startReceiver } from '../support/webhooks/hooks.js'
@@ -49,9 +51,11 @@ async function page(api: Api, after: string): Promise<EventPage> {
   return data
 }
 
-describe('a restore of the embedded database', () => {
+const embedded = testBackends().filter(({ name }) => name === 'sqlite')
+
+describe.each(embedded)('a restore of the embedded database', (backend) => {
   let place: TempFolder
-  let server: ServerProcess
+  let server: InProcessServer
   let receiver: WebhookReceiver
   let alice: Session
   let bob: Session
@@ -65,7 +69,7 @@ describe('a restore of the embedded database', () => {
   beforeAll(async () => {
     place = new TempFolder('restore')
     receiver = await startReceiver()
-    server = await startServer({ env: hookSettings })
+    server = await InProcessServer.start(backend, hookSettings)
     ;[alice, bob, carol] = await sessions(server, 3)
     const body = { url: receiver.url, secret: hookSecret, kinds: ['message.stored'] }
     await server.api.admin().succeed('POST', '/app/webhook/create', { body })

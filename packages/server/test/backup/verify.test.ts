@@ -22,11 +22,12 @@ import { verifyChosenBackup } from '../../dist/context/database/verify-backup.js
 import { backup as backupCommand, endedJob } from '../support/backup/backups.js'
 import { fileTypes, png, sendFile } from '../support/files/files.js'
 import { callHermod } from '../support/hermod-command.js'
+import { InProcessServer } from '../support/in-process-server.js'
 import { integrityCast } from '../support/integrity/cast.js'
 import { Random } from '../support/random.js'
 import { laterRelease } from '../support/database/later-migration.js'
 import { openSql } from '../support/database/sql.js'
-import { WatchedServer } from '../support/watched-server.js'
+import { type Watched, WatchedServer } from '../support/watched-server.js'
 
 const [sqlite] = testBackends().filter(({ name }) => name === 'sqlite')
 const secretKey = 'the-secret-key-of-tests-of-backups'
@@ -34,7 +35,7 @@ const secretKey = 'the-secret-key-of-tests-of-backups'
 const outbound = { HERMOD_OUTBOUND_ALLOW: '127.0.0.1,::1' }
 
 /** A world with two files of equal length. */
-async function fill({ server }: WatchedServer): Promise<void> {
+async function fill({ server }: Watched): Promise<void> {
   await integrityCast(server)
   const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
   const ticket = { to_id: bob.id, to_type: 1, file_type: fileTypes.picture }
@@ -317,19 +318,20 @@ describe.runIf(sqlite)('hermod backup verify', () => {
 for (const backend of testBackends().filter(({ name }) => name === 'postgres')) {
   describe('hermod backup verify --url', () => {
     it('checks a restored copy, on which no node runs', async () => {
-      await using watched = await WatchedServer.start(backend, {
-        env: { ...outbound, HERMOD_SECRET_KEY: secretKey },
+      await using server = await InProcessServer.start(backend, {
+        ...outbound,
+        HERMOD_SECRET_KEY: secretKey,
       })
-      await fill(watched)
-      const url = String(watched.settings.HERMOD_DATABASE_URL)
-      const place = { dataDir: watched.server.dataDir, databaseUrl: url }
+      await fill(server)
+      const { place } = server
+      const url = String(place.databaseUrl)
       const verify = () =>
         callHermod(['backup', 'verify', '--url', url], { HERMOD_SECRET_KEY: secretKey })
       expect((await verify()).err).toContain('uses the database of --url')
       using target = new TempFolder('file-backups')
-      const settings = { ...watched.settings, HERMOD_SECRET_KEY: secretKey }
+      const settings = { ...server.settings, HERMOD_SECRET_KEY: secretKey }
       const files = await backupCommand(['files', '--to', join(target.path, 'all')], settings)
-      await watched.server.stop()
+      await server.stop()
       const { code, out, err } = await verify()
       expect({ code, err }).toEqual({ code: 0, err: '' })
       expect(out).toContain('The copy is verified')
