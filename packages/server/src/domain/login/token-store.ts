@@ -1,6 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
 import { camelCase, convert, snakeCase, type TableRow } from '../../db/columns.js'
 import type { Database, Queryable, Tx } from '../../db/database.js'
+import { sql } from '../../db/kysely.js'
 import { lockNoKeyUpdate } from '../../db/locking.js'
 import { userTokensTable } from '../../db/schema.js'
 import { paddedForPlanCache } from '../../lib/chunks.js'
@@ -126,7 +127,7 @@ export class TokenStore {
   async revokeSome(tx: Tx, appId: string, revokedAt: number, limit: number): Promise<number> {
     const some = tx
       .selectFrom('user_tokens')
-      .select('token_hash')
+      .select(['app_id', 'token_hash'])
       .where('app_id', '=', appId)
       .where('revoked_at', 'is', null)
       .where('expires_at', '>', revokedAt)
@@ -171,7 +172,7 @@ export class TokenStore {
     { appId, userId }: UserKey,
     { keep, revokedAt }: { readonly keep: number; readonly revokedAt: number },
   ): Promise<void> {
-    const oldest = hashesNewestFirst(tx, appId, userId)
+    const oldest = keysNewestFirst(tx, appId, userId)
       .where('device_sn', 'is', null)
       .where('revoked_at', 'is', null)
       .limit(maxEnded)
@@ -185,11 +186,10 @@ export class TokenStore {
     { appId, userId }: UserKey,
     { keep, limit }: { readonly keep: number; readonly limit: number },
   ): Promise<void> {
-    const oldest = hashesNewestFirst(tx, appId, userId).limit(limit).offset(keep)
+    const oldest = keysNewestFirst(tx, appId, userId).limit(limit).offset(keep)
     const rows = await tx
       .deleteFrom('user_tokens')
-      .where('app_id', '=', appId)
-      .where('token_hash', 'in', oldest)
+      .where(isAmong(oldest))
       .returning('token_hash')
       .execute()
     this.#forget(tx, appId, rows)
@@ -205,29 +205,22 @@ export class TokenStore {
       .limit(limit)
     const { numDeletedRows } = await tx
       .deleteFrom('user_tokens')
-      .where((where) =>
-        where(
-          where.refTuple('app_id', 'token_hash'),
-          'in',
-          expired.$asTuple('app_id', 'token_hash'),
-        ),
-      )
+      .where(isAmong(expired))
       .executeTakeFirst()
     return Number(numDeletedRows)
   }
 
-  /** Ends the tokens of a query of hashes. @returns their number */
+  /** Ends the tokens of a query of keys. @returns their number */
   async #revoke(
     tx: Tx,
     appId: string,
-    hashes: ReturnType<typeof hashesNewestFirst>,
+    keys: ReturnType<typeof keysNewestFirst>,
     revokedAt: number,
   ): Promise<number> {
     const rows = await tx
       .updateTable('user_tokens')
       .set({ revoked_at: revokedAt })
-      .where('app_id', '=', appId)
-      .where('token_hash', 'in', hashes)
+      .where(isAmong(keys))
       .returning('token_hash')
       .execute()
     this.#forget(tx, appId, rows)
@@ -243,10 +236,18 @@ function toToken(row: TokenRow): UserToken {
   return convert(row, { isRevoked: row.revokedAt !== null })
 }
 
-function hashesNewestFirst(tx: Tx, appId: string, userId: Int64) {
+/**
+ * By the whole key: PostgreSQL would compare each token with each in an app that its statistics do
+ * not have yet.
+ */
+function isAmong(keys: ReturnType<typeof keysNewestFirst>) {
+  return sql<boolean>`(app_id, token_hash) in ${keys}`
+}
+
+function keysNewestFirst(tx: Tx, appId: string, userId: Int64) {
   return tx
     .selectFrom('user_tokens')
-    .select('token_hash')
+    .select(['app_id', 'token_hash'])
     .where('app_id', '=', appId)
     .where('user_id', '=', userId)
     .orderBy('created_at', 'desc')

@@ -167,17 +167,14 @@ export class ReaderStore {
     const rows = await tx
       .updateTable('readers')
       .set({ read_seq: to, seen_seq: to, delivered_seq: to })
-      .where('app_id', '=', appId)
-      .where('low_id', '=', groupId)
-      .where('high_id', '=', groupId)
-      .where('seen_seq', '=', from)
-      .where('user_id', 'in', (query) =>
-        query
-          .selectFrom('group_members')
-          .select('user_id')
-          .where('app_id', '=', appId)
-          .where('group_id', '=', groupId),
+      // By the whole key and in an order, so that PostgreSQL reads the members first: it would compare
+      // each reader with each member in an app that its statistics do not have yet.
+      .where(
+        sql<boolean>`(app_id, user_id, low_id, high_id) in (
+          select app_id, user_id, group_id, group_id from group_members
+          where app_id = ${appId} and group_id = ${groupId} order by user_id)`,
       )
+      .where('seen_seq', '=', from)
       .returning('user_id')
       .execute()
     return rows.map((row) => row.user_id)

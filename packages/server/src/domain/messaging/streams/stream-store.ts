@@ -20,6 +20,7 @@ const dueColumns = camelCase([
   'started_at',
   'appended_at',
 ])
+const chunkKey = ['app_id', 'low_id', 'high_id', 'msg_id', 'chunk_index'] as const
 
 /** A stream that the upkeep looks at. */
 export interface DueStream extends StreamKey {
@@ -156,14 +157,14 @@ export class StreamStore {
   async deleteChunks(tx: Tx, key: StreamKey, limit: number): Promise<number> {
     const first = tx
       .selectFrom('stream_chunks')
-      .select('chunk_index')
+      .select([...chunkKey])
       .where(isStream(key))
       .orderBy('chunk_index')
       .limit(limit)
     const { numDeletedRows } = await tx
       .deleteFrom('stream_chunks')
-      .where(isStream(key))
-      .where('chunk_index', 'in', first)
+      // By the whole key: PostgreSQL would compare each row with each in a table without statistics.
+      .where((eb) => eb(eb.refTuple(...chunkKey), 'in', first.$asTuple(...chunkKey)))
       .executeTakeFirst()
     return Number(numDeletedRows)
   }
