@@ -151,22 +151,20 @@ export class GroupStore {
     const groupsIn = (table: 'group_members' | 'group_blocks') =>
       tx
         .selectFrom(table)
-        .select('group_id')
+        .select(['app_id', 'group_id'])
         .where('app_id', '=', appId)
         .where('user_id', '=', userId)
     const askedGroups = tx
       .selectFrom('group_join_requests')
-      .select('group_id')
+      .select(['app_id', 'group_id'])
       .where('app_id', '=', appId)
       .where('applicant_id', '=', userId)
+    const all = groupsIn('group_members').union(groupsIn('group_blocks')).union(askedGroups)
     const found = tx
       .selectFrom('groups')
       .select(columns)
-      .where('app_id', '=', appId)
       .where(
-        'group_id',
-        'in',
-        groupsIn('group_members').union(groupsIn('group_blocks')).union(askedGroups),
+        sql<boolean>`(app_id, group_id) in (select app_id, group_id from ${all} r order by group_id)`,
       )
       .orderBy('group_id')
     const groups = (await lockForUpdate(tx, found).execute()).map(toGroup)
@@ -177,21 +175,23 @@ export class GroupStore {
 
   /** Subtracts the user from the counts of the groups, before the rows of the user are deleted. */
   async removeFromCounts(tx: Tx, { appId, userId }: UserKey, now: number): Promise<void> {
+    // By the whole key and in an order, so that PostgreSQL reads the rows of the user first: it would
+    // compare each group with each of them in an app that its statistics do not have yet.
     const rowsOfUser = sql`app_id = ${appId} and user_id = ${userId}`
     await sql`update groups set member_count = member_count - 1, members_changed_at = ${instantAfter('members_changed_at', now)}
-      where app_id = ${appId} and group_id in (select group_id from group_members where ${rowsOfUser})`.execute(
+      where (app_id, group_id) in (select app_id, group_id from group_members where ${rowsOfUser} order by group_id)`.execute(
       tx,
     )
     await sql`update groups set ban_count = ban_count - 1, bans_changed_at = ${instantAfter('bans_changed_at', now)}
-      where app_id = ${appId} and group_id in (select group_id from group_members where ${rowsOfUser} and ban_expires_at <> 0)`.execute(
+      where (app_id, group_id) in (select app_id, group_id from group_members where ${rowsOfUser} and ban_expires_at <> 0 order by group_id)`.execute(
       tx,
     )
     await sql`update groups set block_count = block_count - 1, blocks_changed_at = ${instantAfter('blocks_changed_at', now)}
-      where app_id = ${appId} and group_id in (select group_id from group_blocks where ${rowsOfUser})`.execute(
+      where (app_id, group_id) in (select app_id, group_id from group_blocks where ${rowsOfUser} order by group_id)`.execute(
       tx,
     )
     await sql`update groups set join_request_count = join_request_count - 1
-      where app_id = ${appId} and group_id in (select group_id from group_join_requests where app_id = ${appId} and applicant_id = ${userId})`.execute(
+      where (app_id, group_id) in (select app_id, group_id from group_join_requests where app_id = ${appId} and applicant_id = ${userId} order by group_id)`.execute(
       tx,
     )
   }
