@@ -4,8 +4,11 @@ import { expect, it } from 'vitest'
 
 const sources = join(import.meta.dirname, '..')
 const constructed = /\bnew (\w+Store)\(/g
-/** Stores of files, of the epoch, which is read before the stores are built, and of the applications of an export. */
-const others = ['FolderStore', 'S3Store', 'NoStore', 'IdentityStore', 'AppStore']
+/**
+ * Stores of files, of the epoch, which is read before the stores are built, and those that exports and
+ * imports read without a service.
+ */
+const others = ['FolderStore', 'S3Store', 'NoStore', 'IdentityStore', 'AppStore', 'KeyCheckStore']
 
 it('every store is constructed in the composition, once', () => {
   const places = readdirSync(sources, { recursive: true, encoding: 'utf8' })

@@ -307,7 +307,7 @@ for (const backend of testBackends())
         'many',
       )
       await sql.run(`insert into imported_items (app_id, source, kind, external_id, item_id, low_id, high_id, seq, hash, user_id)
-        with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 20000)
+        with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${20_000})
         select '${appId}', 'many', 1, 'm' || n, n, 1, 1, n, '', 1 from numbers`)
       expect((await finish(server, 'many')).code).toBe(200)
       expect(await sql.run("select 1 from imported_items where source = 'many' limit 1")).toEqual(

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { AppError } from '@hermod/protocol'
-import { describe, expect, it, vi } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 import type { Manifest } from '../../backup/manifest.js'
 import { BackupTarget } from '../../backup/target.js'
 import { dayMs, hourMs } from '../../lib/clock.js'
@@ -10,16 +10,19 @@ import { BackupService } from './backup-service.js'
 
 const manifest: Manifest = {
   ...{ format: 1, created_at: '2027-11-29T16:00:00.000Z', version: '0.1.0', engine: 'sqlite' },
-  ...{ schema: { number: 1, name: '001-initial' }, epoch: 'e', secret_key_fingerprint: 'k' },
+  ...{ schema: { number: 1, name: '001-initial' }, epoch: 'e', secret_key_fingerprint: 'kkkkkkkk' },
   parts: ['hermod.db', 'files.ndjson'].map((name) => ({ name, size: 0, sha256: 'a'.repeat(64) })),
   ...{ positions: {}, newest_message: null, key_inside: false },
   files: { store: 'folder', count: 0, bytes: 0, missing: 0 },
 }
+const place = mkdtempSync(join(tmpdir(), 'hermod-backups-'))
+afterAll(() => rmSync(place, { recursive: true }))
+const backups = join(place, 'backups')
 const now = Date.UTC(2026, 10, 29, 16)
 const everyMs = 6 * hourMs
 
 function aService({
-  folder = '/nonexistent/backups' as string | null,
+  folder = backups as string | null,
   isEmbedded = true,
   known = [] as string[],
 } = {}) {
@@ -39,7 +42,7 @@ function aService({
   return { service, clock, start, failed }
 }
 const run = { signal: new AbortController().signal, progress: () => {} }
-const order = { folder: '/nonexistent/backups', filesOnly: false, prunes: true }
+const order = { folder: backups, filesOnly: false, prunes: true }
 
 it('a backup that is refused while a job runs leaves no folder', async () => {
   const root = mkdtempSync(join(tmpdir(), 'hermod-refused-'))
@@ -139,9 +142,9 @@ describe('the schedule of backups', () => {
       ['passphrase', 'the field passphrase_file must be an absolute path'],
       ['/nonexistent/passphrase', /field passphrase_file.*nonexistent.* cannot be read: ENOENT/],
     ] as const)
-      await expect(
-        service.start('/nonexistent/backups', { filesOnly: false, passphraseFile }),
-      ).rejects.toThrow(problem)
+      await expect(service.start(backups, { filesOnly: false, passphraseFile })).rejects.toThrow(
+        problem,
+      )
     expect(start).not.toHaveBeenCalled()
   })
 
