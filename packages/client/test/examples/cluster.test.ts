@@ -17,7 +17,7 @@ it('says what is missing on a machine without HAProxy', () => {
 })
 
 if (hasPrograms)
-  it('ends with the reason when a node does not start', { timeout: 60_000 }, async () => {
+  it('ends with the reason when a node does not start', async () => {
     const HERMOD_DATABASE_URL = 'postgres://hermod@127.0.0.1:1/none'
     const env = { PATH: process.env.PATH, CLUSTER_PORT: '1000', HERMOD_DATABASE_URL }
     const { status, stderr } = spawnSync(process.execPath, ['cluster.js'], { cwd: folder, env })
@@ -25,9 +25,7 @@ if (hasPrograms)
   })
 
 if (isFullRun && hasPrograms)
-  it('the cluster answers through HAProxy while a node is killed and comes back', {
-    timeout: 120_000,
-  }, async () => {
+  it('the cluster answers through HAProxy while a node is killed and comes back', async () => {
     // Four ports in a row, below those that the system gives to other tests.
     const port = 15_000 + (process.pid % 1_000) * 10
     // Without the settings of the tests, which nodes refuse.

@@ -139,9 +139,7 @@ describe('encrypted backups', () => {
     expect(backups).toMatchObject([{ encrypted: true }, { encrypted: true }])
   })
 
-  it('are verified by the service and by the command, and restore a machine without its key', {
-    timeout: 60_000,
-  }, async () => {
+  it('are verified by the service and by the command, and restore a machine without its key', async () => {
     await backup(['verify', '--to', target], settings)
     expect(existsSync(join(second, 'VERIFIED'))).toBe(true)
     rmSync(join(second, 'VERIFIED'))
@@ -253,9 +251,7 @@ describe('encrypted backups', () => {
     expect(await refusal()).toBe('verified')
   })
 
-  it('of two passphrases share a folder, and prune removes what none names', {
-    timeout: 60_000,
-  }, async () => {
+  it('of two passphrases share a folder, and prune removes what none names', async () => {
     const mixed = path('mixed')
     const create = async (name: string, passphrase: string) => {
       const args = ['create', '--to', mixed, '--passphrase-file', fileWith(name, passphrase)]

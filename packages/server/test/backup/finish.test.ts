@@ -42,9 +42,7 @@ async function dyingFinish({ database, executor }: Context, commits: number): Pr
 }
 
 describe.each(testBackends())('the end of a restore on $name', (backend) => {
-  it('that dies after any of its transactions is repeated, with the effects of one', {
-    timeout: 120_000,
-  }, async () => {
+  it('that dies after any of its transactions is repeated, with the effects of one', async () => {
     await using server = await InProcessServer.start(backend)
     const [alice, bob, carol] = await sessions(server, 3)
     await sendText(alice.api, bob.id, 'from alice')

@@ -11,7 +11,7 @@ const heldMs = 2_500
 describe.each(testBackends())('a hold of files on $name', (backend) => {
   const server = ownServer(backend)
 
-  it('keeps the blob of a removed file until it ends', { timeout: 60_000 }, async () => {
+  it('keeps the blob of a removed file until it ends', async () => {
     const { sql } = server
     const [alice, bob] = await sessions(server, 2)
     const fileId = fileIdOf(await sendFile(server.http.as(alice.token), { to_id: bob.id }, png))

@@ -120,9 +120,7 @@ describe.each(embedded)('a restore of the embedded database', (backend) => {
     })
   }
 
-  it('the service on it serves operators and reads of Admin tokens, sends nothing, and after finish serves users; events keep their IDs and new ones have other IDs', {
-    timeout: 60_000,
-  }, async () => {
+  it('the service on it serves operators and reads of Admin tokens, sends nothing, and after finish serves users; events keep their IDs and new ones have other IDs', async () => {
     await using restored = await startRestored('data')
     const admin = restored.api.admin()
     const operator = restored.api.as(restored.operatorToken)
@@ -193,9 +191,7 @@ describe.each(embedded)('a restore of the embedded database', (backend) => {
     )
   })
 
-  it('finish without a service ends old pushes, all tokens when it is told to, and raises the IDs', {
-    timeout: 60_000,
-  }, async () => {
+  it('finish without a service ends old pushes, all tokens when it is told to, and raises the IDs', async () => {
     const to = folder('finished')
     expect((await restore(backup, to)).code).toBe(0)
     await using sql = await openSql({ dataDir: to, databaseUrl: undefined })
@@ -319,7 +315,7 @@ describe.each(embedded)('a restore of the embedded database', (backend) => {
     expect(readdirSync(folder('used'))).toEqual(['notes.txt'])
   })
 
-  it('finds every flipped byte', { timeout: 120_000 }, async () => {
+  it('finds every flipped byte', async () => {
     const target = join(place.path, 'target')
     const paths = [
       ...filesOf(backup),

@@ -41,9 +41,7 @@ describe('plain and encrypted backups of one folder', () => {
   const places = () => readdirSync(join(target, 'files-encrypted'))
   const isEncrypted = () => metric(server, 'hermod_backup_encrypted')
 
-  it('each have their own copies of the files, are verified, and leave no file to the others', {
-    timeout: 60_000,
-  }, async () => {
+  it('each have their own copies of the files, are verified, and leave no file to the others', async () => {
     const plain = await create()
     expect(await isEncrypted()).toBe(0)
     const encrypted = await create('--passphrase-file', passphraseFile)

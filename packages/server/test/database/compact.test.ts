@@ -12,9 +12,7 @@ import { WatchedServer } from '../support/watched-server.js'
 const mebibyte = 2 ** 20
 
 describe.each(testBackends())('hermod compact on $name', (backend) => {
-  it('makes the file of the embedded database smaller, with the server stopped', {
-    timeout: 60_000,
-  }, async () => {
+  it('makes the file of the embedded database smaller, with the server stopped', async () => {
     await using watched = await WatchedServer.start(backend)
     const { server, settings } = watched
     const compact = () => callHermod(['compact', '--json'], settings)

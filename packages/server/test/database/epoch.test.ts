@@ -5,9 +5,7 @@ import { callHermod } from '../support/hermod-command.js'
 import { WatchedServer } from '../support/watched-server.js'
 
 describe.each(testBackends())('epoch of the database on $name', (backend) => {
-  it('new-epoch is refused while a node runs, and renews the epoch once it has stopped', {
-    timeout: 60_000,
-  }, async () => {
+  it('new-epoch is refused while a node runs, and renews the epoch once it has stopped', async () => {
     await using watched = await WatchedServer.start(backend)
     const { server, settings, sql } = watched
     const epoch = async () => (await sql.run('select epoch from database_identity'))[0]?.epoch

@@ -140,35 +140,29 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
     it.each([
       ['lacks the last row', 'update outbox_heads set position = position - 1'],
       ['has another row there', 'update outbox set created_at = created_at + 1'],
-    ])(
-      'a database that %s is of a lost history: 4008, code 75, a fault',
-      {
-        timeout: 60_000,
-      },
-      async (_, loss) => {
-        await using place = await backend.createDatabase()
-        const { proxy, url: databaseUrl } = await StallingProxy.start(place.url as string)
-        await using __ = proxy
-        await using server = await startServer({ databaseUrl })
-        await using sql = await openSql({ dataDir: server.dataDir, databaseUrl: place.url })
-        const [alice, bob] = await sessions(server, 2)
-        using phone = await GatewayClient.connect(server.url)
-        await phone.open({ appId: server.appId, accessToken: bob.token })
-        await sendText(alice.api, bob.id, 'hi')
-        await phone.next(({ data }) => (data as { content?: string })?.content === 'hi')
-        const [before] = await sql.run('select epoch from database_identity')
-        await sql.run(loss)
-        proxy.resume()
-        expect((await phone.closed()).code).toBe(4008)
-        expect((await server.exited).code).toBe(75)
-        const [after] = await sql.run('select epoch from database_identity')
-        expect(after?.epoch).not.toBe(before?.epoch)
-        expect(await sql.run('select epoch, app_id from lost_histories')).toEqual([
-          { epoch: before?.epoch, app_id: server.appId },
-        ])
-        await server.kill9()
-      },
-    )
+    ])('a database that %s is of a lost history: 4008, code 75, a fault', async (_, loss) => {
+      await using place = await backend.createDatabase()
+      const { proxy, url: databaseUrl } = await StallingProxy.start(place.url as string)
+      await using __ = proxy
+      await using server = await startServer({ databaseUrl })
+      await using sql = await openSql({ dataDir: server.dataDir, databaseUrl: place.url })
+      const [alice, bob] = await sessions(server, 2)
+      using phone = await GatewayClient.connect(server.url)
+      await phone.open({ appId: server.appId, accessToken: bob.token })
+      await sendText(alice.api, bob.id, 'hi')
+      await phone.next(({ data }) => (data as { content?: string })?.content === 'hi')
+      const [before] = await sql.run('select epoch from database_identity')
+      await sql.run(loss)
+      proxy.resume()
+      expect((await phone.closed()).code).toBe(4008)
+      expect((await server.exited).code).toBe(75)
+      const [after] = await sql.run('select epoch from database_identity')
+      expect(after?.epoch).not.toBe(before?.epoch)
+      expect(await sql.run('select epoch, app_id from lost_histories')).toEqual([
+        { epoch: before?.epoch, app_id: server.appId },
+      ])
+      await server.kill9()
+    })
   })
 }
 
@@ -194,9 +188,7 @@ async function faultsOf(
 }
 
 function failover(): void {
-  it('killed and started again: sessions stay; failed over with loss: a new history, 4008, code 75, and a fault until it is acknowledged', {
-    timeout: 120_000,
-  }, async () => {
+  it('killed and started again: sessions stay; failed over with loss: a new history, 4008, code 75, and a fault until it is acknowledged', async () => {
     await using primary = await PostgresCluster.start({
       folder: memoryDisk(),
       settings: { fsync: 'off', full_page_writes: 'off' },
@@ -276,9 +268,7 @@ function failover(): void {
     expect((next.msg_ids as number[])[0]).toBeGreaterThan(lost)
   })
 
-  it('stopped and killed under load: both nodes go on, no ID repeats, and nothing is taken for lost', {
-    timeout: 120_000,
-  }, async () => {
+  it('stopped and killed under load: both nodes go on, no ID repeats, and nothing is taken for lost', async () => {
     await using cluster = await PostgresCluster.start({
       folder: memoryDisk(),
       settings: { fsync: 'off', full_page_writes: 'off' },

@@ -543,9 +543,7 @@ for (const backend of anyBackend()) {
 
   if (isFullRun)
     describe(`files on a full disk on ${backend.name}`, () => {
-      it('stay, with what names them, and go on afterwards', { timeout: 90_000 }, async ({
-        skip,
-      }) => {
+      it('stay, with what names them, and go on afterwards', async ({ skip }) => {
         const disk = SmallDisk.mount(32)
         if (typeof disk === 'string') return skip(disk)
         using _ = disk

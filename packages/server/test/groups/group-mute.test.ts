@@ -321,9 +321,7 @@ describe.each(anyBackend())('members who receive nothing at times on $name', (ba
     expect(await gaps(group)).toEqual([])
   })
 
-  it('count exactly what came outside of it, in one order of all that happened at once', {
-    timeout: 120_000,
-  }, async () => {
+  it('count exactly what came outside of it, in one order of all that happened at once', async () => {
     const group = await trio()
     await setMembers('/group/admin/member_join', group, ...people.slice(3))
     let steps = 0

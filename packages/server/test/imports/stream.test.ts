@@ -87,7 +87,7 @@ describe.each(testBackends())('hermod import stream on $name', (backend) => {
   }
 
   it('imports a shuffled file that is killed between, and users read what the file has', {
-    timeout: 60_000,
+    timeout: isFullRun ? 600_000 : 120_000,
   }, async () => {
     const lines = shuffled(items().map((item) => `${JSON.stringify(item)}\n`))
     writeFileSync(file, lines.join(''))

@@ -356,7 +356,7 @@ for (const backend of testBackends()) {
       for (const { messages } of long) expect(messages).toBeLessThanOrEqual(17)
     })
 
-    it('ends while messages are sent, and none of those is lost', { timeout: 60_000 }, async () => {
+    it('ends while messages are sent, and none of those is lost', async () => {
       await sendMany(1_000)
       const moment = await aMoment()
       const running = retention.run('test', moment)
@@ -376,7 +376,7 @@ for (const backend of testBackends()) {
 
     if (isFullRun || backend.name === 'sqlite')
       if (isFullRun)
-        it('survives kills at any moment', { timeout: 120_000 }, async () => {
+        it('survives kills at any moment', async () => {
           await sendMany(isFullRun ? 2_000 : 500)
           for (let number = 0; number < 20; number++) {
             const message = await sendText(alice.api, bob.id, 'edited')
@@ -403,7 +403,7 @@ for (const backend of testBackends()) {
           }
         })
 
-    it('ends its process where there is nothing to remove', { timeout: 60_000 }, async () => {
+    it('ends its process where there is nothing to remove', async () => {
       const { process } = startRetention(0)
       try {
         expect(await once(process, 'exit')).toEqual([0, null])

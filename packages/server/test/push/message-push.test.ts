@@ -464,7 +464,7 @@ describe.each(anyBackend())('pushes of messages on $name', (backend) => {
       expect(await pushes.hasTask(message)).toBe(false)
     })
 
-    it('reach the members of a large group, page by page', { timeout: 120_000 }, async () => {
+    it('reach the members of a large group, page by page', async () => {
       const people = await registerPeople(server, 510)
       const receivers = await Promise.all([1, 2, 3].map(() => pushes.receiver()))
       const [muted, ben] = receivers as [Receiver, Receiver]

@@ -76,9 +76,7 @@ describe.concurrent('a process', () => {
     })
 
     if (isFullRun)
-      test('kills during the first start: the next start works and the operator has access', {
-        timeout: 120_000,
-      }, async (test) => {
+      test('kills during the first start: the next start works and the operator has access', async (test) => {
         await using database = await backend.createDatabase()
         using folder = new TempFolder('first-start')
         const settings = settingsOf(folder, database)

@@ -54,9 +54,7 @@ describe.each(testBackends())('a move to $name', (backend) => {
 
 // Rows are equal on both databases, so one direction shows what clients see of them.
 describe.each(parallelBackend())('a move to $name', (backend) => {
-  it('keeps tokens, files and positions: clients continue, and the check finds no fault', {
-    timeout: 60_000,
-  }, async () => {
+  it('keeps tokens, files and positions: clients continue, and the check finds no fault', async () => {
     const from = testBackends().find(({ name }) => name !== backend.name) ?? backend
     const env = { HERMOD_SECRET_KEY: secretKey, HERMOD_OUTBOUND_ALLOW: '127.0.0.1,::1' }
     await using watched = await WatchedServer.start(from, { env })
@@ -194,7 +192,7 @@ describe('an export of a backup', () => {
 })
 
 if (isFullRun && testBackends().some(({ name }) => name === 'postgres'))
-  it('an export reads a standby while nodes run on its primary', { timeout: 120_000 }, async () => {
+  it('an export reads a standby while nodes run on its primary', async () => {
     await using primary = await PostgresCluster.start({
       folder: memoryDisk(),
       settings: { fsync: 'off', full_page_writes: 'off' },

@@ -67,9 +67,7 @@ describe.each(testBackends())('a portable export, imported into $name', (backend
 
 // Rows are equal on both databases, so one direction shows what clients see of them.
 describe.each(parallelBackend())('a portable export, imported into $name', (backend) => {
-  it('beside another application keeps IDs, opens its files, and leaves the other alone', {
-    timeout: 60_000,
-  }, async () => {
+  it('beside another application keeps IDs, opens its files, and leaves the other alone', async () => {
     const from = testBackends().find(({ name }) => name !== backend.name) ?? backend
     await using source = await Installation.create(from)
     await using there = await Installation.create(backend)

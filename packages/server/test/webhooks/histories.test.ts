@@ -25,9 +25,7 @@ function moved(cursor: string, by: number, place = 0): string {
 }
 
 describe.each(testBackends())('a renewed epoch on $name', (backend) => {
-  it('events keep their IDs, also those that wait for an endpoint, new ones have a mark, and cursors go on up to the renewal', {
-    timeout: 120_000,
-  }, async () => {
+  it('events keep their IDs, also those that wait for an endpoint, new ones have a mark, and cursors go on up to the renewal', async () => {
     await using watched = await WatchedServer.start(backend, { env: hookSettings })
     await using receiver = await startReceiver(({ data }) =>
       data.content === 'refused' ? { status: 422 } : undefined,
@@ -102,9 +100,7 @@ describe.each(testBackends())('a renewed epoch on $name', (backend) => {
 
 for (const backend of testBackends().filter(({ name }) => name === 'postgres'))
   describe('a lost history', () => {
-    it('the event in the place of a lost one has another ID, and the cursor of the lost one is refused', {
-      timeout: 60_000,
-    }, async () => {
+    it('the event in the place of a lost one has another ID, and the cursor of the lost one is refused', async () => {
       await using place = await backend.createDatabase()
       const { proxy, url: databaseUrl } = await StallingProxy.start(place.url as string)
       await using _ = proxy
