@@ -12,7 +12,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { isFullRun, TempFolder, testBackends } from '@hermod/testkit'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -309,7 +309,8 @@ describe.runIf(sqlite)('hermod backup verify', () => {
 
   it('runs as a long job of the service', async () => {
     rmSync(join(backup, 'VERIFIED'), { force: true })
-    const job = await endedJob(watched.server, '/operator/v1/backup/verify', {})
+    const named = { backup: basename(backup) }
+    const job = await endedJob(watched.server, '/operator/v1/backup/verify', named)
     expect(job).toMatchObject({ state: 'done', error: '', result: { digest: 'equal' } })
     expect(existsSync(join(backup, 'VERIFIED'))).toBe(true)
   })
