@@ -36,7 +36,8 @@ interface MembershipRow {
   readonly group_id: Int64
   readonly role: number
   readonly msg_mute_mode: number
-  readonly start_msg_id: number
+  /** null: the member has no reader */
+  readonly start_msg_id: number | null
   readonly history_visible: number
   readonly member_count: number
 }
@@ -49,21 +50,32 @@ export class MembershipStore {
   constructor(database: Database) {
     this.#memberships = database.prepared((db, param) =>
       db
-        .selectFrom('group_members as m')
+        // In an order, and a reader for each membership, so that PostgreSQL reads the memberships first:
+        // it would compare each with each reader in an app that its statistics do not have yet.
+        .selectFrom((query) =>
+          query
+            .selectFrom('group_members')
+            .select(['app_id', 'group_id', 'user_id', 'role', 'msg_mute_mode'])
+            .where('app_id', '=', param('appId'))
+            .where('user_id', '=', param('userId'))
+            .orderBy('group_id')
+            .as('m'),
+        )
         .innerJoin('groups as g', (join) =>
           join.onRef('g.app_id', '=', 'm.app_id').onRef('g.group_id', '=', 'm.group_id'),
         )
-        .innerJoin('readers as p', (join) =>
-          join
-            .onRef('p.app_id', '=', 'm.app_id')
-            .onRef('p.user_id', '=', 'm.user_id')
-            .onRef('p.low_id', '=', 'm.group_id')
-            .onRef('p.high_id', '=', 'm.group_id'),
-        )
-        .select(['m.group_id', 'm.role', 'm.msg_mute_mode', 'p.start_msg_id'])
+        .select(['m.group_id', 'm.role', 'm.msg_mute_mode'])
         .select(['g.history_visible', 'g.member_count'])
-        .where('m.app_id', '=', param('appId'))
-        .where('m.user_id', '=', param('userId')),
+        .select((query) =>
+          query
+            .selectFrom('readers as p')
+            .select('p.start_msg_id')
+            .whereRef('p.app_id', '=', 'm.app_id')
+            .whereRef('p.user_id', '=', 'm.user_id')
+            .whereRef('p.low_id', '=', 'm.group_id')
+            .whereRef('p.high_id', '=', 'm.group_id')
+            .as('start_msg_id'),
+        ),
     )
     this.#user = database.prepared((db, param) =>
       db
@@ -80,14 +92,18 @@ export class MembershipStore {
       this.#memberships.all(db, { appId, userId }),
     ])
     return {
-      memberships: memberships.map((row) => ({
-        groupId: row.group_id,
-        role: row.role,
-        muteMode: row.msg_mute_mode,
-        joinedMessageId: row.start_msg_id,
-        isHistoryVisible: row.history_visible === 1,
-        memberCount: row.member_count,
-      })),
+      memberships: memberships.flatMap(({ start_msg_id: joinedMessageId, ...row }) =>
+        joinedMessageId === null
+          ? []
+          : {
+              groupId: row.group_id,
+              role: row.role,
+              muteMode: row.msg_mute_mode,
+              joinedMessageId,
+              isHistoryVisible: row.history_visible === 1,
+              memberCount: row.member_count,
+            },
+      ),
       broadcastsAfter: user?.broadcasts_after ?? 0,
       barredAs: user ? barredAs(user) : null,
     }
