@@ -113,7 +113,7 @@ describe('loadConfig', () => {
         HERMOD_PUBLIC_URL: 'not set',
         HERMOD_USER_TOKEN_DAYS: '30',
       }),
-      bootstrap: { appId: null, adminTokenScopes: null },
+      bootstrap: { appId: null, adminTokenScopes: null, tokens: 'print' },
     })
     expect({ ...secrets }).toEqual({
       databaseUrl: null,

@@ -4,9 +4,10 @@ import { dayMs, hourMs } from '../lib/clock.js'
 import type { BucketRate } from '../lib/limits/token-bucket.js'
 import { readPassphraseFile } from '../lib/secrets/passphrase-file.js'
 import { redactUrl } from '../lib/secrets/redact.js'
-import { type GivenSettings, type ReadFile, readSettings, type Source } from './env.js'
+import { type GivenSettings, readSettings, type Source } from './env.js'
 import { type FileConfig, fileConfig, fileContradictions, fileDefaults } from './file-config.js'
 import { type OptionKey, type OptionValues, optionKeys, optionOf, options } from './options.js'
+import type { ReadFile } from './secret-file.js'
 import { type ServerSecrets, serverSecrets } from './secrets.js'
 
 /** The database of the service. */
@@ -152,6 +153,8 @@ export interface ServerConfig {
     readonly appId: string | null
     /** Null: all for a new Admin token, and a known one keeps its own. */
     readonly adminTokenScopes: readonly string[] | null
+    /** `print`: a first start without an Admin token makes tokens and prints them. */
+    readonly tokens: OptionValues['bootstrapTokens']
   }
 }
 
@@ -387,6 +390,7 @@ function serverConfig(values: OptionValues, path: string | undefined): ServerCon
     bootstrap: {
       appId: values.bootstrapAppId,
       adminTokenScopes: values.bootstrapAdminTokenScopes,
+      tokens: values.bootstrapTokens,
     },
   }
 }

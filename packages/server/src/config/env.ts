@@ -6,12 +6,16 @@ import { isJsonObject } from '../lib/json.js'
 import { nearest } from '../lib/nearest.js'
 import { redactText } from '../lib/secrets/redact.js'
 import { type OptionKey, optionKeys, optionOf, options } from './options.js'
+import {
+  exampleSecretFile,
+  type ReadFile,
+  readSecretFile,
+  secretFileName,
+  withoutShell,
+} from './secret-file.js'
 
 /** The source of a setting; the environment overrides the file. */
 export type Source = 'default' | 'file' | 'environment'
-
-/** Reads a text file; throws when it cannot be read. */
-export type ReadFile = (path: string) => string
 
 /** The given settings, decoded; absent keys have their default. */
 export interface GivenSettings {
@@ -25,17 +29,29 @@ interface Origin {
   /** Begins every error; empty for the environment. */
   readonly label: string
   /** Formats a setting as that source writes it. */
-  readonly example: (key: OptionKey) => string
+  readonly example: (name: string, value: string) => string
 }
 
 const environment: Origin = {
   source: 'environment',
   label: '',
-  example: (key) => `${options[key].name}=${options[key].example}`,
+  example: (name, value) => `${name}=${value}`,
 }
 
-const keysByName = new Map<string, OptionKey>(optionKeys.map((key) => [options[key].name, key]))
-const names = optionKeys.map((key) => options[key].name) as [string, ...string[]]
+/** The meaning of a name: the value of an option, or the path of a file that has it. */
+interface Named {
+  readonly key: OptionKey
+  readonly isFile: boolean
+}
+
+const known = new Map<string, Named>(optionKeys.flatMap(namesOf))
+const names = [...known.keys()] as [string, ...string[]]
+
+function namesOf(key: OptionKey): [string, Named][] {
+  const option = optionOf(key)
+  const value: [string, Named] = [option.name, { key, isFile: false }]
+  return option.secret ? [value, [secretFileName(option), { key, isFile: true }]] : [value]
+}
 
 /**
  * The variables that Kubernetes sets in every container for a Service named hermod or hermod-…
@@ -54,8 +70,9 @@ export function readSettings(env: NodeJS.ProcessEnv, readFile: ReadFile): GivenS
   const values = new Map<OptionKey, { value: unknown; source: Source }>()
   const violations: string[] = []
   const take = (origin: Origin, entries: readonly (readonly [string, unknown])[]) => {
+    violations.push(...doubles(origin, new Set(entries.map(([name]) => name))))
     for (const [name, input] of entries) {
-      const setting = readSetting(origin, name, input)
+      const setting = readSetting(origin, name, input, readFile)
       if (typeof setting === 'string') violations.push(setting)
       else values.set(setting.key, { value: setting.value, source: origin.source })
     }
@@ -73,16 +90,34 @@ export function readSettings(env: NodeJS.ProcessEnv, readFile: ReadFile): GivenS
   return { values, violations }
 }
 
+/** Names the secrets that one source gives both as they are and by a file. */
+function doubles({ label }: Origin, given: ReadonlySet<string>): string[] {
+  return optionKeys
+    .map(optionOf)
+    .filter(({ secret }) => secret)
+    .map((option) => [option.name, secretFileName(option)] as const)
+    .filter(([value, file]) => given.has(value) && given.has(file))
+    .map(([value, file]) => `${label}${value} and ${file} are both set; remove one of them`)
+}
+
 /** Returns the decoded setting, or the error. */
 function readSetting(
   origin: Origin,
   name: string,
   input: unknown,
+  readFile: ReadFile,
 ): { key: OptionKey; value: unknown } | string {
-  const key = keysByName.get(name)
-  if (key === undefined) return unknownSetting(origin, name)
+  const named = known.get(name)
+  if (named === undefined) return unknownSetting(origin, name)
+  const { key, isFile } = named
   if (key === 'config' && origin.source === 'file')
     return `${origin.label}${name} belongs in the environment, not in the file that it names`
+  if (isFile) {
+    const secret = readSecretFile(optionOf(key), input, readFile)
+    return typeof secret === 'string'
+      ? `${origin.label}${name} ${secret}`
+      : { key, value: secret.value }
+  }
   const text = asText(input)
   const value = text === undefined ? undefined : optionOf(key).decode(text)
   if (value !== undefined) return { key, value }
@@ -91,14 +126,16 @@ function readSetting(
 }
 
 function unknownSetting(origin: Origin, name: string): string {
-  const near = keysByName.get(nearest(name, names)) as OptionKey
-  return `${origin.label}${name} is not a known setting; the nearest known one is ${options[near].name}, for example ${origin.example(near)}`
+  const near = nearest(name, names)
+  const { key, isFile } = known.get(near) as Named
+  const value = isFile ? exampleSecretFile(optionOf(key)) : options[key].example
+  return `${origin.label}${name} is not a known setting; the nearest known one is ${near}, for example ${origin.example(near, value)}`
 }
 
 function badValue(origin: Origin, key: OptionKey, input: unknown, problem: string | null): string {
-  const { name, accepts, secret } = options[key]
+  const { name, accepts, secret, example } = options[key]
   const given = secret ? '' : `, not ${shorten(redactText(JSON.stringify(input)))}`
-  return `${origin.label}${name} ${problem ?? `must be ${accepts}`}${given}; for example ${origin.example(key)}`
+  return `${origin.label}${name} ${problem ?? `must be ${accepts}`}${given}; for example ${origin.example(name, example)}`
 }
 
 /** JSON values are read like the same words in the environment: numbers, true for on, lists with commas. */
@@ -116,8 +153,7 @@ function fileOrigin(path: string): Origin {
     source: 'file',
     label: `${path}: `,
     // No shell reads the file, so the command of an example is only named.
-    example: (key) =>
-      `"${options[key].name}": "${options[key].example.replace(/\$\((.*)\)/, '<output of $1>')}"`,
+    example: (name, value) => `"${name}": "${withoutShell(value)}"`,
   }
 }
 

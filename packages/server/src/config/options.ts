@@ -19,7 +19,7 @@ export interface Option<T = unknown> {
   readonly accepts: string
   /** An accepted value as a shell takes it. */
   readonly example: string
-  /** The value is never printed. */
+  /** The value is never printed, and may be in a file that another setting names. */
   readonly secret: boolean
   /**
    * All nodes that share a database must have the same value: whichever node answers a call, it has
@@ -200,9 +200,10 @@ export const options = {
     name: 'HERMOD_OUTBOUND_PROXY',
     type: 'URL',
     default: null,
-    text: 'The HTTP proxy for webhooks and alerts, which then resolves the names of their addresses.',
+    text: 'The HTTP proxy for webhooks and alerts, which then resolves the names of their addresses. Printed without its password.',
     accepts: 'an http or https URL without path',
     example: 'http://proxy.example.org:3128',
+    secret: true,
     decode: decodeProxyUrl,
     encode: (value) => (value === null ? notSet : redactUrl(value)),
   }),
@@ -512,6 +513,12 @@ export const options = {
     example: 'users:read,tokens:issue',
     decode: decodeScopes,
     encode: (value) => value?.join(',') ?? notSet,
+  }),
+  bootstrapTokens: choiceOption({
+    name: 'HERMOD_BOOTSTRAP_TOKENS',
+    values: ['print', 'none'],
+    default: 'print',
+    text: 'print: a first start without HERMOD_BOOTSTRAP_ADMIN_TOKEN makes tokens and prints them once; none: it makes the application alone, for services whose output is a log, and hermod token create makes its tokens.',
   }),
   operatorToken: secretOption({
     name: 'HERMOD_OPERATOR_TOKEN',

@@ -1,4 +1,5 @@
 import { type Option, optionKeys, optionOf } from './options.js'
+import { exampleSecretFile, secretFileName } from './secret-file.js'
 
 /** The reference of every setting, as Markdown. */
 export function configReference(): string {
@@ -18,6 +19,9 @@ runs on one machine with its embedded database and needs no other service.
   { "HERMOD_PORT": 9000, "HERMOD_RATE_LIMIT": true, "HERMOD_CORS_ORIGINS": ["https://app.example.org"] }
   \`\`\`
 
+- Each secret may be in a file, as containers and systemd hand them over: the setting with \`_FILE\` at the end of the name, such as
+  \`HERMOD_SECRET_KEY_FILE=/run/secrets/secret-key\`, is the path of a file whose text is the value. White space around the text is left
+  out. One source must not give both.
 - Relative paths start at the folder that the service is started in.
 - Unknown names, values that are not accepted and contradictions stop the start; all of them are named together.
 - Variables that Kubernetes sets for a Service named \`hermod\`, such as \`HERMOD_PORT=tcp://…\` and \`HERMOD_SERVICE_HOST\`, are ignored.
@@ -37,6 +41,7 @@ ${optionKeys
 
 function section(option: Option): string {
   const unit = option.unit === undefined ? '' : ` (${option.unit})`
+  const file = `\n- From a file: \`${secretFileName(option)}=${exampleSecretFile(option)}\``
   return `## ${option.name}
 
 ${option.text}
@@ -44,7 +49,7 @@ ${option.text}
 - Type: ${option.type}${unit}
 - Default: ${defaultOf(option)}
 - Must be: ${option.accepts}${option.sameOnNodes ? '\n- Several nodes: the same value on all of them' : ''}
-- Example: \`${option.name}=${option.example}\`
+- Example: \`${option.name}=${option.example}\`${option.secret ? file : ''}
 `
 }
 

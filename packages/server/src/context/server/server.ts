@@ -115,7 +115,7 @@ export function startService(
     const reason = await readiness.notReadyReason({ probes: true })
     if (reason !== null) log.error({ reason }, 'the service is not ready; reads are served')
     // The last step: a start that fails creates no tokens that are never shown.
-    const first = await prepareApps(context, { config, secrets })
+    const first = await prepareApps(context, { config, secrets, log })
     isStarted = true
     const historyEnded = context.epoch.ended
     const drained = node.draining.then(async () => {
@@ -167,11 +167,23 @@ async function prepareApps(
       apps: { apps },
     },
   }: Context,
-  { config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>,
+  {
+    config: { bootstrap },
+    secrets,
+    log,
+  }: Pick<LoadedConfig, 'config' | 'secrets'> & { readonly log: Logger },
 ): Promise<FirstApp | null> {
-  if (config.bootstrap.appId === null && secrets.bootstrapAdminToken === null)
-    return apps.createFirst()
-  const { appId, adminTokenScopes: scopes } = config.bootstrap
+  const { appId, adminTokenScopes: scopes, tokens } = bootstrap
+  if (secrets.bootstrapAdminToken === null && tokens === 'none') {
+    const made = await apps.createWithoutTokens(appId)
+    if (made !== null)
+      log.info(
+        { appId: made },
+        `the application is new and has no tokens; hermod token create --app ${made} --name backend makes an Admin token`,
+      )
+    return null
+  }
+  if (appId === null && secrets.bootstrapAdminToken === null) return apps.createFirst()
   return apps.ensureConfigured(
     appId,
     secrets.bootstrapAdminToken,

@@ -321,6 +321,22 @@ export class AppService {
       : null
   }
 
+  /**
+   * Creates the app that is configured, or the first one of a store without an app, without tokens:
+   * `hermod token create` makes them.
+   * @returns the app_id; null when there is an app already
+   */
+  async createWithoutTokens(configuredAppId: string | null): Promise<string | null> {
+    const { database, store } = this.options
+    const appId = configuredAppId ?? defaultAppId
+    const isThere = await database.read(async (db) =>
+      configuredAppId === null
+        ? (await store.count(db)) > 0
+        : (await store.find(db, appId)) !== undefined,
+    )
+    return !isThere && (await this.#createUnlessThere(appId, null)) ? appId : null
+  }
+
   /** The system is a user with a name and an avatar from the settings (rule E11b). */
   #recordSystemChange(tx: Tx, { appId, settings: before }: App, after: Partial<AppSettings>): void {
     const changed = Object.entries(systemProperties).flatMap(([setting, property]) => {
@@ -350,8 +366,8 @@ export class AppService {
 
   async #createUnlessThere(
     appId: string,
-    adminToken: string,
-    more: { readonly scopes?: Scopes; readonly operatorToken?: string | null },
+    adminToken: string | null,
+    more?: { readonly scopes?: Scopes; readonly operatorToken?: string | null },
   ): Promise<boolean> {
     try {
       await this.#createWithToken(appId, appId, adminToken, more)
@@ -375,18 +391,22 @@ export class AppService {
     }
   }
 
-  /** Creates all of them or none. */
+  /**
+   * Creates all of them or none.
+   * @param secret null: the app has no token
+   */
   async #createWithToken(
     appId: string,
     name: string,
-    secret: string,
+    secret: string | null,
     {
       scopes = null,
       operatorToken = null,
     }: { readonly scopes?: Scopes; readonly operatorToken?: string | null } = {},
   ): Promise<void> {
-    const { database, store, histories, secrets } = this.options
-    const token = await this.#newToken(appId, 'first', scopes)
+    const { database, store, histories, secrets, clock } = this.options
+    const token = secret === null ? null : await this.#newToken(appId, 'first', scopes)
+    const createdAt = token?.createdAt ?? clock.now()
     await database.transaction(async (tx) => {
       const row = {
         app_id: appId,
@@ -396,13 +416,14 @@ export class AppService {
         registration_secret: '',
         file_link_key: secrets.newFileLinkKey(appId),
         settings: '{}',
-        created_at: token.createdAt,
+        created_at: createdAt,
       }
       if (!(await store.insert(tx, row))) throw new AppError('app_exists')
       await histories.addHistory(tx, appId)
-      await store.insertAdminToken(tx, token, hashToken(secret))
+      if (token !== null && secret !== null)
+        await store.insertAdminToken(tx, token, hashToken(secret))
       if (operatorToken !== null)
-        await store.insertOperatorToken(tx, hashToken(operatorToken), token.createdAt)
+        await store.insertOperatorToken(tx, hashToken(operatorToken), createdAt)
     })
   }
 }
