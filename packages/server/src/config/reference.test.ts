@@ -26,6 +26,13 @@ describe('configReference', () => {
     )
   })
 
+  it('names the file of each secret, and of nothing else', () => {
+    for (const key of optionKeys) {
+      const { name, secret } = options[key]
+      expect(reference.includes(`\n- From a file: \`${name}_FILE=/run/secrets/`)).toBe(secret)
+    }
+  })
+
   it('shows a file that loads', () => {
     const file = /```json\n(.*?)```/s.exec(reference)?.[1] ?? ''
     expect(loadConfig({ HERMOD_CONFIG: 'sample.json' }, () => file).sources.port).toBe('file')

@@ -1,0 +1,20 @@
+#!/bin/sh
+# Makes the secrets of compose.postgres.yaml and compose.cluster.yaml in deploy/secrets; those that
+# are there stay. Keep copies of the files apart from the backups of the database.
+set -eu
+umask 077
+folder=$(dirname "$0")/secrets
+mkdir -p "$folder"
+
+# Containers read them as users of their own, who are kept from the folder on this machine.
+make() {
+  if [ ! -s "$folder/$1" ]; then
+    printf '%s\n' "$2" >"$folder/$1.new"
+    chmod 444 "$folder/$1.new"
+    mv "$folder/$1.new" "$folder/$1"
+  fi
+}
+
+make secret-key "$(openssl rand -hex 32)"
+make postgres-password "$(openssl rand -hex 32)"
+make database-url "postgres://hermod:$(cat "$folder/postgres-password")@postgres:5432/hermod"
