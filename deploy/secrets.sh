@@ -7,7 +7,7 @@ folder=$(dirname "$0")/secrets
 mkdir -p "$folder"
 
 # Containers read them as users of their own, who are kept from the folder on this machine.
-make() {
+keep() {
   if [ ! -s "$folder/$1" ]; then
     printf '%s\n' "$2" >"$folder/$1.new"
     chmod 444 "$folder/$1.new"
@@ -15,6 +15,6 @@ make() {
   fi
 }
 
-make secret-key "$(openssl rand -hex 32)"
-make postgres-password "$(openssl rand -hex 32)"
-make database-url "postgres://hermod:$(cat "$folder/postgres-password")@postgres:5432/hermod"
+keep secret-key "$(openssl rand -hex 32)"
+keep postgres-password "$(openssl rand -hex 32)"
+keep database-url "postgres://hermod:$(cat "$folder/postgres-password")@postgres:5432/hermod"
