@@ -133,7 +133,7 @@ export const appSettingFields = {
   user_limit: int32({ minimum: 0, description: 'most users of the application; 0: no limit' }),
 }
 
-/** All settings of an application; each has a default, which docs/guides/deployment.md lists. */
+/** All settings of an application; each has a default, which docs/guides/applications.md lists. */
 export const AppSettings = resource(
   'ApplicationSettings',
   'Settings of an application.',

@@ -1,4 +1,4 @@
-/** The configurations of proxies of docs/guides/operating.md, as written, in front of two nodes. */
+/** The configurations of deploy/proxies, as written, in front of two nodes. */
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ import { answerCode } from '../support/answer-codes.js'
 import { metric } from '../support/attack.js'
 import { fetchAs, pathOf, sendFile } from '../support/files/files.js'
 import { contents, history, integrityFaults, sendText } from '../support/messaging/messaging.js'
-import { clientAddress, configOf, GuideProxy, proxyProblem } from '../support/proxies.js'
+import { clientAddress, configOf, DeployedProxy, proxyProblem } from '../support/proxies.js'
 
 const all = ['haproxy', 'nginx'] as const
 const names = all.filter((name) => proxyProblem(name) === null)
@@ -34,7 +34,7 @@ async function drain({ api, dataDir, operatorToken }: ServerProcess): Promise<vo
 
 const backends = isFullRun ? testBackends().filter(({ name }) => name === 'postgres') : []
 
-it.each(all)('the guide has a configuration of %s with the addresses of two nodes', (name) => {
+it.each(all)('the configuration of %s has addresses of two nodes', (name) => {
   const config = configOf(name, { port: 1, nodes: [2, 3], certificate: '/certificate.pem' })
   expect(config).not.toMatch(/10\.0\.0|:8080|chat\.example\.org\.pem/)
 })
@@ -80,7 +80,7 @@ describe.each(backends)('two nodes behind a proxy', (backend) => {
   it.concurrent.each(names)(
     '%s: sockets live through more than a heartbeat',
     async (name) => {
-      await using proxy = await GuideProxy.start(name, ports)
+      await using proxy = await DeployedProxy.start(name, ports)
       const [first] = nodes as [ServerProcess]
       const [alice, bob] = await Promise.all([first.api.newSession(), first.api.newSession()])
       const clients = await Promise.all([1, 2, 3, 4].map(() => GatewayClient.connect(proxy.url)))
@@ -98,13 +98,13 @@ describe.each(backends)('two nodes behind a proxy', (backend) => {
   )
 
   describe.each(names)('%s', (name) => {
-    let proxy: GuideProxy
+    let proxy: DeployedProxy
     let api: Api
     let alice: Session
     let bob: Session
 
     beforeAll(async () => {
-      proxy = await GuideProxy.start(name, ports)
+      proxy = await DeployedProxy.start(name, ports)
       api = new Api({ ...(nodes[0] as ServerProcess).api.options, url: proxy.url })
       ;[alice, bob] = (await Promise.all([api.newSession(), api.newSession()])) as [
         Session,

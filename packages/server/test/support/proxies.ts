@@ -1,16 +1,19 @@
-/** Proxies of Debian with the configuration of a guide, in front of nodes on loopback. */
+/** Proxies of Debian with the configurations of deploy/proxies, in front of nodes on loopback. */
 import { spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
 import { type AddressInfo, createServer, connect as dial, type Server, type Socket } from 'node:net'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { connect, type TLSSocket } from 'node:tls'
 import { Child, freePort, TempFolder, waitFor } from '@hermod/testkit'
-import { guideBlock } from './guide-blocks.js'
 
 export type ProxyName = 'haproxy' | 'nginx'
 
-const guide = 'operating.md'
+const configurations = resolve(import.meta.dirname, '../../../../deploy/proxies')
+const files: Readonly<Record<ProxyName, string>> = {
+  haproxy: 'haproxy.cfg',
+  nginx: 'nginx.conf',
+}
 const paths: Readonly<Record<ProxyName, string>> = {
   haproxy: '/usr/sbin/haproxy',
   nginx: '/usr/sbin/nginx',
@@ -24,22 +27,26 @@ export function proxyProblem(name: ProxyName): string | null {
   return null
 }
 
-/** The configuration of the guide, with the addresses and paths of this machine and nothing else changed. */
+/**
+ * The configuration with its second node, the addresses and paths of this machine, and nothing else
+ * changed.
+ */
 export function configOf(
   name: ProxyName,
   { port, nodes, certificate }: { port: number; nodes: readonly number[]; certificate: string },
 ): string {
   const replacements: readonly (readonly [string, string])[] = [
-    ['10.0.0.11:8080', `127.0.0.1:${nodes[0]}`],
+    ['127.0.0.1:8080', `127.0.0.1:${nodes[0]}`],
+    ['# server', 'server'],
     ['10.0.0.12:8080', `127.0.0.1:${nodes[1]}`],
     [`/etc/${name}/chat.example.org.pem`, certificate],
     name === 'nginx'
       ? ['listen 443', `listen 127.0.0.1:${port}`]
       : ['bind :443', `bind 127.0.0.1:${port}`],
   ]
-  let text = guideBlock(guide, name)
+  let text = readFileSync(join(configurations, files[name]), 'utf8')
   for (const [from, to] of replacements) {
-    if (!text.includes(from)) throw new Error(`the block of ${name} has no ${from}`)
+    if (!text.includes(from)) throw new Error(`${files[name]} has no ${from}`)
     text = text.replaceAll(from, to)
   }
   return text
@@ -49,7 +56,7 @@ export function configOf(
 export const clientAddress = '127.0.0.2'
 
 /** A proxy that ends TLS, and a caller of it without TLS at `url`. */
-export class GuideProxy implements AsyncDisposable {
+export class DeployedProxy implements AsyncDisposable {
   readonly url: string
   readonly #port: number
   readonly #name: ProxyName
@@ -88,7 +95,7 @@ export class GuideProxy implements AsyncDisposable {
   }
 
   /** @param nodes the ports of two nodes */
-  static async start(name: ProxyName, nodes: readonly number[]): Promise<GuideProxy> {
+  static async start(name: ProxyName, nodes: readonly number[]): Promise<DeployedProxy> {
     const folder = new TempFolder(name)
     const certificate = join(folder.path, 'certificate.pem')
     makeCertificate(certificate)
@@ -112,7 +119,7 @@ export class GuideProxy implements AsyncDisposable {
       }
     })
     await new Promise<void>((resolve) => callers.listen(0, '127.0.0.1', resolve))
-    const proxy = new GuideProxy(name, { port, folder, child, callers, sockets, config })
+    const proxy = new DeployedProxy(name, { port, folder, child, callers, sockets, config })
     await waitFor(
       async () => {
         if (child.exit !== null) throw new Error(`${name} ended: ${child.output()}`)
