@@ -107,15 +107,9 @@ describe('secrets in files', () => {
   })
 
   it('are refused from a folder, without a path, and beside the secret itself', () => {
-    expect(
-      (() => {
-        try {
-          return String(loadConfig({ HERMOD_SECRET_KEY_FILE: folder }))
-        } catch (error) {
-          return (error as Error).message
-        }
-      })(),
-    ).toContain(`HERMOD_SECRET_KEY_FILE names ${folder}, which cannot be read: EISDIR`)
+    expect(() => loadConfig({ HERMOD_SECRET_KEY_FILE: folder })).toThrow(
+      `HERMOD_SECRET_KEY_FILE names ${folder}, which cannot be read: EISDIR`,
+    )
     expect(
       violationsOf(
         { HERMOD_CONFIG: 'h.json' },
