@@ -7,14 +7,16 @@ import { join, resolve } from 'node:path'
 import { connect, type TLSSocket } from 'node:tls'
 import { Child, freePort, TempFolder, waitFor } from '@hermod/testkit'
 
-export type ProxyName = 'haproxy' | 'nginx'
+export type ProxyName = 'caddy' | 'haproxy' | 'nginx'
 
 const configurations = resolve(import.meta.dirname, '../../../../deploy/proxies')
 const files: Readonly<Record<ProxyName, string>> = {
+  caddy: 'Caddyfile',
   haproxy: 'haproxy.cfg',
   nginx: 'nginx.conf',
 }
 const paths: Readonly<Record<ProxyName, string>> = {
+  caddy: '/usr/bin/caddy',
   haproxy: '/usr/sbin/haproxy',
   nginx: '/usr/sbin/nginx',
 }
@@ -27,27 +29,49 @@ export function proxyProblem(name: ProxyName): string | null {
   return null
 }
 
+interface Addresses {
+  readonly port: number
+  /** The ports of two nodes. */
+  readonly nodes: readonly number[]
+  readonly certificate: string
+}
+
+/** The first options of Caddy, which the versions of Debian do not know and do not need. */
+const newOptions = /^\{\n\tservers \{\n[\s\S]*?^\}\n/m
+
 /**
  * The configuration with its second node, the addresses and paths of this machine, and nothing else
  * changed.
  */
-export function configOf(
-  name: ProxyName,
-  { port, nodes, certificate }: { port: number; nodes: readonly number[]; certificate: string },
-): string {
-  const replacements: readonly (readonly [string, string])[] = [
-    ['127.0.0.1:8080', `127.0.0.1:${nodes[0]}`],
-    ['# server', 'server'],
-    ['10.0.0.12:8080', `127.0.0.1:${nodes[1]}`],
-    [`/etc/${name}/chat.example.org.pem`, certificate],
-    name === 'nginx'
-      ? ['listen 443', `listen 127.0.0.1:${port}`]
-      : ['bind :443', `bind 127.0.0.1:${port}`],
-  ]
+export function configOf(name: ProxyName, { port, nodes, certificate }: Addresses): string {
+  const [first, second] = nodes.map((node) => `127.0.0.1:${node}`)
+  const own: Readonly<Record<ProxyName, readonly (readonly [string | RegExp, string])[]>> = {
+    caddy: [
+      [newOptions, '{\n\tadmin off\n\tauto_https off\n}\n'],
+      ['10.0.0.12:8080', ''],
+      [/127\.0\.0\.1:8080 /, `${first} ${second} `],
+      [/^chat\.example\.org \{/m, `:${port} {\n\tbind 127.0.0.1\n\ttls ${certificate} ${certificate}`],
+    ],
+    haproxy: [
+      ['# server', 'server'],
+      ['127.0.0.1:8080', `${first}`],
+      ['10.0.0.12:8080', `${second}`],
+      ['/etc/haproxy/chat.example.org.pem', certificate],
+      ['bind :443', `bind 127.0.0.1:${port}`],
+    ],
+    nginx: [
+      ['# server', 'server'],
+      ['127.0.0.1:8080', `${first}`],
+      ['10.0.0.12:8080', `${second}`],
+      ['/etc/nginx/chat.example.org.pem', certificate],
+      ['listen 443', `listen 127.0.0.1:${port}`],
+    ],
+  }
   let text = readFileSync(join(configurations, files[name]), 'utf8')
-  for (const [from, to] of replacements) {
-    if (!text.includes(from)) throw new Error(`${files[name]} has no ${from}`)
-    text = text.replaceAll(from, to)
+  for (const [from, to] of own[name]) {
+    const before = text
+    text = typeof from === 'string' ? text.replaceAll(from, to) : text.replace(from, to)
+    if (text === before) throw new Error(`${files[name]} has no ${from}`)
   }
   return text
 }
@@ -131,7 +155,7 @@ export class DeployedProxy implements AsyncDisposable {
     return proxy
   }
 
-  /** Takes a node out by hand, as the guide says for nginx. HAProxy asks its health itself. */
+  /** Takes a node out by hand, as the guide says for nginx. The others ask its health themselves. */
   async setDown(port: number, isDown: boolean): Promise<void> {
     if (this.#name !== 'nginx') return
     const server = `server 127.0.0.1:${port} `
@@ -176,6 +200,7 @@ function dialSecure(port: number, protocol: string): TLSSocket {
   return connect({
     socket: dial({ host: '127.0.0.1', port, localAddress: clientAddress }),
     rejectUnauthorized: false,
+    servername: 'chat.example.org',
     ALPNProtocols: [protocol],
   })
 }
@@ -192,10 +217,15 @@ function makeCertificate(path: string): void {
 const nginxArgs = (folder: string) => ['-p', folder, '-c', join(folder, 'nginx.conf')]
 
 function run(name: ProxyName, folder: string, config: string): Child {
+  const path = join(folder, files[name])
   if (name === 'haproxy') {
-    const path = join(folder, 'haproxy.cfg')
     writeFileSync(path, config)
     return new Child([paths.haproxy, '-db', '-f', path])
+  }
+  if (name === 'caddy') {
+    writeFileSync(path, config)
+    const env = { ...process.env, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder }
+    return new Child([paths.caddy, 'run', '--adapter', 'caddyfile', '--config', path], { env })
   }
   writeFileSync(join(folder, 'hermod.conf'), config)
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
