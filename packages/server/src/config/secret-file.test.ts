@@ -40,23 +40,24 @@ describe('secrets in files', () => {
     }
   })
 
-  it.each(
-    optionKeys.filter((each) => optionOf(each).secret),
-  )('%s may be in a file, and its refusal does not print it', (secret) => {
-    const option = optionOf(secret)
-    const text = option.example.replace('$(openssl rand -hex 32)', 'a1'.repeat(32))
-    const env = { [secretFileName(option)]: '/run/secrets/one' }
-    const rest = { HERMOD_ALERT_URL: 'https://alerts.example.org', HERMOD_SECRET_KEY: key }
-    expect(violationsOf(env, { '/run/secrets/one': text })).not.toContainEqual(
-      expect.stringContaining('/run/secrets/one'),
-    )
-    expect(violationsOf(env, { '/run/secrets/one': 'hunter2 hunter2' })[0]).toMatch(
-      new RegExp(`^${option.name}_FILE names /run/secrets/one, whose text .*; for example `),
-    )
-    expect(violationsOf({ ...rest, ...env }, { '/run/secrets/one': 'hunter2 x' }).join()).not.toMatch(
-      /hunter2/,
-    )
-  })
+  it.each(optionKeys.filter((each) => optionOf(each).secret))(
+    '%s may be in a file, and its refusal does not print it',
+    (secret) => {
+      const option = optionOf(secret)
+      const text = option.example.replace('$(openssl rand -hex 32)', 'a1'.repeat(32))
+      const env = { [secretFileName(option)]: '/run/secrets/one' }
+      const rest = { HERMOD_ALERT_URL: 'https://alerts.example.org', HERMOD_SECRET_KEY: key }
+      expect(violationsOf(env, { '/run/secrets/one': text })).not.toContainEqual(
+        expect.stringContaining('/run/secrets/one'),
+      )
+      expect(violationsOf(env, { '/run/secrets/one': 'hunter2 hunter2' })[0]).toMatch(
+        new RegExp(`^${option.name}_FILE names /run/secrets/one, whose text .*; for example `),
+      )
+      expect(
+        violationsOf({ ...rest, ...env }, { '/run/secrets/one': 'hunter2 x' }).join(),
+      ).not.toMatch(/hunter2/)
+    },
+  )
 
   it('are shown as the setting itself, and never printed', () => {
     const loaded = load(

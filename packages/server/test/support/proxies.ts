@@ -50,7 +50,10 @@ export function configOf(name: ProxyName, { port, nodes, certificate }: Addresse
       [newOptions, '{\n\tadmin off\n\tauto_https off\n}\n'],
       ['10.0.0.12:8080', ''],
       [/127\.0\.0\.1:8080 /, `${first} ${second} `],
-      [/^chat\.example\.org \{/m, `:${port} {\n\tbind 127.0.0.1\n\ttls ${certificate} ${certificate}`],
+      [
+        /^chat\.example\.org \{/m,
+        `:${port} {\n\tbind 127.0.0.1\n\ttls ${certificate} ${certificate}`,
+      ],
     ],
     haproxy: [
       ['# server', 'server'],
