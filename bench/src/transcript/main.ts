@@ -69,6 +69,6 @@ try {
   await play()
 } catch (error) {
   process.stderr.write(`${(error as Error).stack}\n`)
-  // What a failed step has started, such as an app that connects again and again, would go on.
+  // A failed step may have started work that never ends, such as an app that connects again and again.
   process.exit(1)
 }

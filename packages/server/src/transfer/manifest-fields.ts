@@ -1,4 +1,4 @@
-/** What the manifests of exports and of backups say in the same form. */
+/** The fields that the manifests of exports and of backups have in common. */
 import {
   type Check,
   isCount,

@@ -143,7 +143,7 @@ describe('encrypted backups', () => {
     await backup(['verify', '--to', target], settings)
     expect(existsSync(join(second, 'VERIFIED'))).toBe(true)
     rmSync(join(second, 'VERIFIED'))
-    // As the schedule does each week.
+    // The schedule does the same each week.
     const job = await endedJob(server, '/operator/v1/backup/verify', { folder: target })
     expect(job).toMatchObject({ state: 'done', error: '', result: { digest: 'equal' } })
     expect(existsSync(join(second, 'VERIFIED'))).toBe(true)

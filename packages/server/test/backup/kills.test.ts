@@ -17,7 +17,7 @@ import { sendText, sessions } from '../support/messaging/messaging.js'
 import { Random } from '../support/random.js'
 import { WatchedServer } from '../support/watched-server.js'
 
-/** Of all kinds of backups; HERMOD_TEST_BACKUP_KILLS sets the number. */
+/** The kills of all kinds of backups together; HERMOD_TEST_BACKUP_KILLS sets their number. */
 const allKills = Number(process.env.HERMOD_TEST_BACKUP_KILLS ?? (isFullRun ? 10 : 1))
 const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_103)
 const embedded = testBackends('durable').filter(({ name }) => name === 'sqlite')

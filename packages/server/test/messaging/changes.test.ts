@@ -49,7 +49,7 @@ const step = fc.record({
   isByFirst: fc.boolean(),
 })
 
-/** The numbers of a page: those of messages that are gone, and of edits before the latest one, are skipped. */
+/** The numbers of a page, without those of messages that are gone and of edits before the latest one. */
 function due(log: readonly Logged[], after: number, next: number) {
   const seqs = new Map<number, number>()
   for (const { kind, id } of log) if (kind === 'stored') seqs.set(id, seqs.size + 1)
@@ -98,7 +98,10 @@ const eventKinds = {
   recalled: 'message.recalled',
 } as const
 
-/** One event for each number, with the present text; a recalled message is skipped, and its position still named. */
+/**
+ * One event for each number, with the present text. A recalled message is skipped, and its position
+ * is still named.
+ */
 function eventsDue(log: readonly Logged[], contents: ReadonlyMap<number, string>) {
   const stored = log.filter(({ kind }) => kind === 'stored').map(({ id }) => id)
   return log.map(({ kind, id }, index) => {

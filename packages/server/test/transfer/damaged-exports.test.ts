@@ -1,4 +1,4 @@
-/** What exports and imports refuse: exports that are damaged or crafted, and databases that are in use. */
+/** Refusals of exports and imports: damaged and crafted exports, and databases in use. */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {

@@ -15,7 +15,7 @@ import {
 } from '../support/transfer/installations.js'
 
 const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
-/** Of exports and of imports on each database. HERMOD_TEST_KILLS sets another number. */
+/** The killed exports, and the killed imports, on each database. HERMOD_TEST_KILLS sets another number. */
 const kills = Number(process.env.HERMOD_TEST_KILLS ?? (isFullRun ? 10 : 1))
 const messages = isFullRun ? 30_000 : 5_000
 

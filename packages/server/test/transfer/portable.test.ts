@@ -36,7 +36,7 @@ function optionsOf({ dataDir, databaseUrl }: Installation) {
   return { ...loadConfig({ ...place, ...database }), log: pino({ level: 'silent' }) }
 }
 
-/** With rows in every table, and an export of all its applications. */
+/** An installation with rows in every table, and an export of all its applications. */
 let filled: Installation
 beforeAll(async () => {
   filled = await Installation.filled()

@@ -10,7 +10,10 @@ export interface MadeContent {
   readonly notes: readonly string[]
 }
 
-/** A body of 1 MiB has room for a message of so many bytes that are all escaped in JSON, with its reactions. */
+/**
+ * The bytes of a message for which a body of 1 MiB has room when all are escaped in JSON, with its
+ * reactions.
+ */
 const mostBytes = 131_072
 /** Members of an attachment that say what it is and where. */
 const attachmentMembers = [

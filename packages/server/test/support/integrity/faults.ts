@@ -55,8 +55,8 @@ const noGroup = 6
 const beyondAll = 2 ** 52
 
 /**
- * The faults by the check that must find them. The recall of message 5 is change 7 of the conversation of Alice
- * and Bob, the edit of message 3 is change 8.
+ * The faults by the check that must find them. The recall of message 5 is change 7 of the conversation
+ * of Alice and Bob, the edit of message 3 is change 8.
  */
 function table(cast: IntegrityCast): Readonly<Record<string, Rows>> {
   const { alice, bob, carol, dave, erin, frank, ids, broadcastId, group, receiptId } = cast

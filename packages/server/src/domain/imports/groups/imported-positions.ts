@@ -57,7 +57,7 @@ interface Moving {
   readonly end: LockedEnd
   readonly now: number
   readonly isHidden: boolean
-  /** What an earlier step of the call has read of the conversation. */
+  /** The messages that an earlier step of the call has read; null: none has read any. */
   readonly ends: SenderEnds | null
 }
 
