@@ -21,6 +21,7 @@ const main = join(packageFolder, 'dist', 'main.js')
 const bundle = join(packageFolder, 'dist', 'bundle', 'main.js')
 
 const longestBuildMs = 600_000
+const sqliteBusy = 5
 
 const isCheckout = existsSync(join(packageFolder, 'src'))
 // The demo is a package of its own, built on this one.
@@ -59,22 +60,37 @@ function isCurrent(projects) {
   )
 }
 
-/** Runs work of one process at a time. The lock of SQLite ends with its process, however that ends. */
+/** Runs work of one process at a time. @returns {Promise<boolean>} false: this process may not build */
 async function alone(work) {
-  const { DatabaseSync } = await import('@photostructure/sqlite')
-  const lock = new DatabaseSync(join(packageFolder, '.building'), { timeout: 0 })
+  const lock = await lockBuild()
+  if (lock === null) return false
   try {
+    return work()
+  } finally {
+    lock.close()
+  }
+}
+
+/** The lock of SQLite ends with its process, however that ends. */
+async function lockBuild() {
+  const { DatabaseSync } = await import('@photostructure/sqlite')
+  try {
+    const lock = new DatabaseSync(join(packageFolder, '.building'), { timeout: 0 })
     // Nothing is ever written.
     const begin = 'pragma journal_mode = memory; begin exclusive'
     try {
       lock.exec(begin)
-    } catch {
+    } catch (error) {
+      if (error.errcode !== sqliteBusy) throw error
       process.stderr.write('hermod: another process builds; waiting …\n')
       lock.exec(`pragma busy_timeout = ${longestBuildMs}; ${begin}`)
     }
-    return work()
-  } finally {
-    lock.close()
+    return lock
+  } catch ({ message }) {
+    process.stderr.write(
+      `hermod: the build is missing or older than its sources, and ${packageFolder} cannot be locked for a new one (${message}); run npm run build as the owner of the checkout\n`,
+    )
+    return null
   }
 }
 
