@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { dayMs, hourMs } from '../lib/clock.js'
 import type { BucketRate } from '../lib/limits/token-bucket.js'
 import { readPassphraseFile } from '../lib/secrets/passphrase-file.js'
 import { redactUrl } from '../lib/secrets/redact.js'
+import { readSmallFileSync } from '../lib/system/regular-file.js'
 import { type GivenSettings, readSettings, type Source } from './env.js'
 import { type FileConfig, fileConfig, fileContradictions, fileDefaults } from './file-config.js'
 import { type OptionKey, type OptionValues, optionKeys, optionOf, options } from './options.js'
@@ -196,7 +196,7 @@ export class ConfigError extends Error {
  */
 export function loadConfig(
   env: NodeJS.ProcessEnv,
-  readFile: ReadFile = (path) => readFileSync(path, 'utf8'),
+  readFile: ReadFile = readTextFile,
 ): LoadedConfig {
   const given = readSettings(env, readFile)
   const values = withDefaults(given)
@@ -223,6 +223,10 @@ export function loadConfig(
       source: source(key),
     })),
   }
+}
+
+function readTextFile(path: string): string {
+  return readSmallFileSync(path, (problem) => new Error(`it ${problem}`)).toString()
 }
 
 function withDefaults({ values }: GivenSettings): OptionValues {

@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
@@ -109,7 +110,7 @@ describe('secrets in files', () => {
 
   it('are refused from a folder, without a path, and beside the secret itself', () => {
     expect(() => loadConfig({ HERMOD_SECRET_KEY_FILE: folder })).toThrow(
-      `HERMOD_SECRET_KEY_FILE names ${folder}, which cannot be read: EISDIR`,
+      `HERMOD_SECRET_KEY_FILE names ${folder}, which cannot be read: it is no regular file`,
     )
     expect(
       violationsOf(
@@ -123,6 +124,26 @@ describe('secrets in files', () => {
     expect(violationsOf(both, { '/run/secrets/key': key })).toEqual([
       'HERMOD_SECRET_KEY and HERMOD_SECRET_KEY_FILE are both set; remove one of them',
     ])
+  })
+
+  it('are refused from a device, a FIFO and a file without bounds, and so is the file of HERMOD_CONFIG', () => {
+    const [fifo, long] = [join(folder, 'fifo'), join(folder, 'long')]
+    execFileSync('mkfifo', [fifo])
+    writeFileSync(long, '')
+    truncateSync(long, 16 * 2 ** 20 + 1)
+    const problems = {
+      '/dev/null': 'it is no regular file',
+      [fifo]: 'it is no regular file',
+      [long]: 'it has more than 16 MiB',
+    }
+    for (const [path, problem] of Object.entries(problems)) {
+      expect(() => loadConfig({ HERMOD_SECRET_KEY_FILE: path })).toThrow(
+        `HERMOD_SECRET_KEY_FILE names ${path}, which cannot be read: ${problem}`,
+      )
+      expect(() => loadConfig({ HERMOD_CONFIG: path })).toThrow(
+        `${path} (HERMOD_CONFIG) cannot be read: ${problem}`,
+      )
+    }
   })
 
   it('exist for secrets alone; an empty name counts as unset, and a misspelt one is explained', () => {

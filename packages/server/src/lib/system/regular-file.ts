@@ -1,5 +1,5 @@
 /** Files that a stranger may have made: opening a FIFO or reading a device may never end. */
-import { constants } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 
 /** Returns an error; it gets the end of a sentence about the file. */
@@ -7,6 +7,8 @@ type Bad = (problem: string) => Error
 
 const mebibyte = 1024 * 1024
 const irregular = 'is no regular file'
+/** Opening a FIFO would wait for a writer. */
+const withoutWaiting = constants.O_RDONLY | constants.O_NONBLOCK
 
 /** The most bytes of a manifest: that of a hundred thousand applications has less. */
 export const maxManifestBytes = 16 * mebibyte
@@ -17,16 +19,29 @@ export const maxManifestBytes = 16 * mebibyte
  * system for a missing one
  */
 export async function readSmallFile(path: string, bad: Bad): Promise<Buffer> {
-  // Opening a FIFO would wait for a writer.
-  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  const file = await open(path, withoutWaiting)
   try {
-    const found = await file.stat()
-    if (!found.isFile()) throw bad(irregular)
-    if (found.size > maxManifestBytes) throw bad(`has more than ${maxManifestBytes / mebibyte} MiB`)
+    requireSmallFile(await file.stat(), bad)
     return await file.readFile()
   } finally {
     await file.close()
   }
+}
+
+/** Does the same as `readSmallFile` while the process waits, for files of the settings. */
+export function readSmallFileSync(path: string, bad: Bad): Buffer {
+  const file = openSync(path, withoutWaiting)
+  try {
+    requireSmallFile(fstatSync(file), bad)
+    return readFileSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+function requireSmallFile(found: Stats, bad: Bad): void {
+  if (!found.isFile()) throw bad(irregular)
+  if (found.size > maxManifestBytes) throw bad(`has more than ${maxManifestBytes / mebibyte} MiB`)
 }
 
 /**
