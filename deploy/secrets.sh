@@ -5,6 +5,7 @@ set -eu
 umask 077
 folder=$(dirname "$0")/secrets
 mkdir -p "$folder"
+chmod 700 "$folder"
 
 # Containers read them as users of their own, who are kept from the folder on this machine.
 keep() {
@@ -15,6 +16,9 @@ keep() {
   fi
 }
 
-keep secret-key "$(openssl rand -hex 32)"
-keep postgres-password "$(openssl rand -hex 32)"
+# Assignments end the script when openssl fails; arguments would be empty.
+key=$(openssl rand -hex 32)
+password=$(openssl rand -hex 32)
+keep secret-key "$key"
+keep postgres-password "$password"
 keep database-url "postgres://hermod:$(cat "$folder/postgres-password")@postgres:5432/hermod"
