@@ -23,9 +23,12 @@ const paths: Readonly<Record<ProxyName, string>> = {
 
 /** Reports that the program, or the one that makes its certificate, is missing; null: it is there. */
 export function proxyProblem(name: ProxyName): string | null {
-  for (const program of [paths[name], '/usr/bin/openssl'])
-    if (spawnSync(program, [program.endsWith('openssl') ? 'version' : '-v']).status !== 0)
-      return `${program} is missing`
+  const versions = [
+    [paths[name], name === 'caddy' ? 'version' : '-v'],
+    ['/usr/bin/openssl', 'version'],
+  ] as const
+  for (const [program, option] of versions)
+    if (spawnSync(program, [option]).status !== 0) return `${program} is missing`
   return null
 }
 
