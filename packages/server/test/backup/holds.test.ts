@@ -14,7 +14,7 @@ describe.each(testBackends())('a hold of files on $name', (backend) => {
   it('keeps the blob of a removed file until it ends', async () => {
     const { sql } = server
     const [alice, bob] = await sessions(server, 2)
-    const fileId = fileIdOf(await sendFile(server.http.as(alice.token), { to_id: bob.id }, png))
+    const fileId = fileIdOf(await sendFile(alice.api, { to_id: bob.id }, png))
     const endsAt = Date.now() + heldMs
     await sql.run(`insert into file_holds (hold_id, expires_at) values ('another node', ${endsAt})`)
     const operator = server.api.as(server.operatorToken)

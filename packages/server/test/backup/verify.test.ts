@@ -290,7 +290,7 @@ describe.runIf(sqlite)('hermod backup verify', () => {
     expect(readFileSync(join(backup, 'hermod.db'))).toEqual(before)
   })
 
-  it('goes on when it cannot remove what another process has left', async () => {
+  it('continues when it cannot remove the temporary folder of another process', async () => {
     const loaded = loadConfig(settings)
     const none = { folder: null, keyFile: null, passphraseFile: null }
     // A link to nothing fails for every user, as the folder of another user does for all but root.

@@ -1,4 +1,4 @@
-/** Imports beside other imports and live messages, and what retention and holds do with their messages. */
+/** Imports at the same time as others and as live messages; their messages under retention and holds. */
 import { testBackends } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
 import { ownServer } from '../support/in-process-server.js'
