@@ -25,10 +25,11 @@ import {
   verifyOpenedBackup,
 } from '../../dist/context/database/verify-backup.js'
 import { filesOf, sha256Of, writeManifest } from '../support/backup/altered-backups.js'
-import { backup, endedJob, makeBackup, storedMessages } from '../support/backup/backups.js'
+import { backup, makeBackup, storedMessages } from '../support/backup/backups.js'
 import { RememberedScrypt } from '../support/backup/remembered-scrypt.js'
 import { fileTypes, png, sendFile } from '../support/files/files.js'
 import { callHermod } from '../support/hermod-command.js'
+import { endedJob } from '../support/long-jobs.js'
 import { sendText, sessions } from '../support/messaging/messaging.js'
 import { Random } from '../support/random.js'
 

@@ -36,6 +36,7 @@ import { openSql } from '../support/database/sql.js'
 import { png, upload } from '../support/files/files.js'
 import { callHermod, hermodEnvironment, hermodScript } from '../support/hermod-command.js'
 import { InProcessServer } from '../support/in-process-server.js'
+import { endedJob } from '../support/long-jobs.js'
 import { sendText, sessions, textTo } from '../support/messaging/messaging.js'
 import { Random } from '../support/random.js'
 import { hookSecret, hookSettings, startReceiver } from '../support/webhooks/hooks.js'
@@ -94,13 +95,9 @@ describe.each(embedded)('a restore of the embedded database', (backend) => {
   })
 
   async function erase({ id }: Session): Promise<void> {
-    const operator = server.api.as(server.operatorToken)
     const body = { app_id: server.appId, user_id: id, messages: 'delete', reason: 'wanted' }
-    const { data } = await operator.succeed('POST', '/operator/v1/user/erase', { body })
-    const query = { job_id: data.job_id }
-    const isDone = async () =>
-      (await operator.succeed('GET', '/operator/v1/job/get', { query })).data.state === 'done'
-    await waitFor(isDone, { what: 'an erasure', ...patience })
+    const { state } = await endedJob(server, '/operator/v1/user/erase', body)
+    expect(state).toBe('done')
   }
 
   const keyFile = () => join(server.dataDir, 'secret.key')

@@ -6,8 +6,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import { metric } from '../support/attack.js'
 import { filesOf } from '../support/backup/altered-backups.js'
-import { backup, endedJob } from '../support/backup/backups.js'
+import { backup } from '../support/backup/backups.js'
 import { fileTypes, png, sendFile, targets } from '../support/files/files.js'
+import { endedJob } from '../support/long-jobs.js'
 import { sessions } from '../support/messaging/messaging.js'
 
 describe('plain and encrypted backups of one folder', () => {

@@ -7,6 +7,7 @@ import { expectCode } from '../support/answer-codes.js'
 import { png } from '../support/files/files.js'
 import { callHermod } from '../support/hermod-command.js'
 import { ownServer } from '../support/in-process-server.js'
+import { endedJob } from '../support/long-jobs.js'
 import { sendText, sessions } from '../support/messaging/messaging.js'
 import { PersonalSample } from '../support/personal-sample.js'
 
@@ -14,21 +15,10 @@ describe.each(anyBackend())('export of the data of a person on $name', (backend)
   const server = ownServer(backend)
   const sample = new PersonalSample(server)
 
-  async function exported(userId: number, folder?: string): Promise<Json> {
-    const operator = server.api.as(server.operatorToken)
-    const { data } = await operator.succeed('POST', '/operator/v1/user/data_export', {
-      body: { app_id: server.appId, user_id: userId, ...(folder !== undefined && { folder }) },
+  const exported = (userId: number, folder?: string) =>
+    endedJob(server, '/operator/v1/user/data_export', {
+      ...{ app_id: server.appId, user_id: userId, ...(folder !== undefined && { folder }) },
     })
-    return waitFor(
-      async () => {
-        const job = await operator.succeed('GET', '/operator/v1/job/get', {
-          query: { job_id: data.job_id },
-        })
-        return job.data.ended_at !== 0 && job.data
-      },
-      { what: 'the end of the export', timeoutMs: 20_000 },
-    )
-  }
 
   const linesOf = (folder: string, table: string): Json[] =>
     readFileSync(join(folder, `${table}.ndjson`), 'utf8')

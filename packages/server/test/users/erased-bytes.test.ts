@@ -1,10 +1,11 @@
 /** The file of the embedded database after an erasure, with its unused space and its log. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { isFullRun, type Session, testBackends, waitFor } from '@hermod/testkit'
+import { isFullRun, type Session, testBackends } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
 import { aGroup } from '../support/groups/groups.js'
 import { ownServer } from '../support/in-process-server.js'
+import { endOfJob } from '../support/long-jobs.js'
 import { operate } from '../support/messaging/message-operations.js'
 import { sendText, sessions } from '../support/messaging/messaging.js'
 
@@ -45,19 +46,12 @@ for (const backend of testBackends().filter(({ name }) => name === 'sqlite'))
       const { data } = await operator.succeed('POST', '/operator/v1/user/erase', {
         body: { app_id: server.appId, user_id: alice.id, messages: 'delete', reason: 'test' },
       })
-      const query = { job_id: data.job_id }
       let isOver = false
       const meanwhile = (async () => {
         for (let sent = 0; !isOver; sent++)
           await sendText(bob.api, carol.id, 'meanwhile '.repeat(sent % 60))
       })()
-      const job = await waitFor(
-        async () => {
-          const { data } = await operator.succeed('GET', '/operator/v1/job/get', { query })
-          return data.ended_at !== 0 && data
-        },
-        { what: 'the end of the erasure', timeoutMs: 60_000 },
-      )
+      const job = await endOfJob(server, data.job_id)
       isOver = true
       await meanwhile
       expect([job.state, job.error]).toEqual(['done', ''])

@@ -18,6 +18,7 @@ import { sendToGroup } from '../support/groups/group-messaging.js'
 import { aGroup } from '../support/groups/groups.js'
 import { callHermod } from '../support/hermod-command.js'
 import { ownServer } from '../support/in-process-server.js'
+import { endOfJob } from '../support/long-jobs.js'
 import {
   contents,
   history,
@@ -58,19 +59,10 @@ for (const backend of testBackends())
       return operator().call('POST', '/operator/v1/user/erase', { body })
     }
 
-    async function endOf(jobId: number): Promise<Json> {
-      return waitFor(async () => {
-        const { data } = await operator().succeed('GET', '/operator/v1/job/get', {
-          query: { job_id: jobId },
-        })
-        return data.ended_at !== 0 && data
-      }, patience)
-    }
-
     async function erase(user: Session, messages: Mode): Promise<ErasureCertificate> {
       const { code, data, envelope } = await order(user, messages)
       expect([code, envelope.message]).toEqual([200, null])
-      const job = await endOf(data.job_id)
+      const job = await endOfJob(server, data.job_id)
       expect([job.state, job.error]).toEqual(['done', ''])
       return job.result
     }
@@ -291,7 +283,7 @@ for (const backend of testBackends())
         )
         return Number(row?.count)
       }
-      const job = await endOf(data.job_id)
+      const job = await endOfJob(server, data.job_id)
       expect(job).toMatchObject({ state: 'failed', error: expect.stringContaining('case-2') })
       expect(await count()).toBeGreaterThan(0)
       await operator().succeed('POST', '/operator/v1/hold/release', {

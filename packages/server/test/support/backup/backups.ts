@@ -1,7 +1,7 @@
 /** Backups as tests make them, and restores of them by hand. */
 import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type ServerProcess, TempFolder, waitFor } from '@hermod/testkit'
+import { TempFolder } from '@hermod/testkit'
 import { DatabaseSync } from '@photostructure/sqlite'
 import type { Manifest } from '../../../dist/backup/manifest.js'
 import { callHermod } from '../hermod-command.js'
@@ -25,24 +25,6 @@ export async function makeBackup(
   const folder = join(target, result.name)
   const manifest = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8'))
   return { folder, manifest }
-}
-
-/** Starts a long job by an operation. @returns the job at its end */
-export async function endedJob(
-  { api, operatorToken }: Pick<ServerProcess, 'api' | 'operatorToken'>,
-  path: string,
-  body: object,
-) {
-  const operator = api.as(operatorToken)
-  const { data } = await operator.succeed('POST', path, { body })
-  const query = { job_id: data.job_id }
-  return waitFor(
-    async () => {
-      const found = await operator.succeed('GET', '/operator/v1/job/get', { query })
-      return found.data.ended_at > 0 && found.data
-    },
-    { what: `the end of the job of ${path}`, timeoutMs: 30_000, everyMs: 100 },
-  )
 }
 
 /** A data folder with the contents of a backup. */
