@@ -25,8 +25,8 @@ const appId = 'test'
 const textPattern = /\bm\d+\./
 /** The position in the ID of an event, after its application. */
 const positionPattern = /^(?:[A-Z]{6}_)?(\d+)/
-/** The time after faults in which everything has to be well again. */
-const healingMs = 20_000
+/** The time after faults in which everything has to be well again; a push of a killed node waits 15 s for its lease. */
+const healingMs = 30_000
 /** Longer than any pause of a client or of a retry: at the end nothing is left undone. */
 const endMs = 60_000
 /** A message reaches connected devices of every node within this time while nothing fails. */
@@ -106,7 +106,7 @@ export class ChaosRun implements AsyncDisposable {
     await Promise.all(this.#inProgress)
     const begun = performance.now()
     await this.cluster.waitUntilReady()
-    const unwell = await this.#untilWell(() => this.#unwell(), healingMs)
+    const unwell = await this.#untilWell(healingMs)
     this.healings.push(performance.now() - begun)
     this.faults.push(...unwell.map((each) => `not well ${healingMs} ms after faults: ${each}`))
     await this.#probe()
@@ -118,7 +118,7 @@ export class ChaosRun implements AsyncDisposable {
     await Promise.all(this.#inProgress)
     await this.cluster.waitUntilReady()
     await this.work.stop()
-    const last = await this.#untilWell(() => this.#unwell(true), endMs)
+    const last = await this.#untilWell(endMs, true)
     this.faults.push(...last.map((each) => `not well at the end: ${each}`))
     const lists = await this.#finalLists()
     this.#settlePending(lists)
@@ -169,7 +169,7 @@ export class ChaosRun implements AsyncDisposable {
       everyMs,
     })
     await this.cluster.waitUntilReady()
-    const unwell = await this.#untilWell(() => this.#unwell(), endMs)
+    const unwell = await this.#untilWell(endMs)
     if (unwell.length > 0) throw new Error(`not well at the start: ${unwell.join('; ')}`)
     this.work.start()
   }
@@ -212,11 +212,15 @@ export class ChaosRun implements AsyncDisposable {
     })
   }
 
-  /** @returns what is still not well after this time */
-  async #untilWell(ask: () => Promise<string[]> | string[], timeoutMs: number): Promise<string[]> {
+  /**
+   * @param comparesAll whether every message of every client is compared
+   * @returns what is still not well after this time
+   */
+  async #untilWell(timeoutMs: number, comparesAll = false): Promise<string[]> {
+    const newest = new Map<Place, Set<string>>()
     let found: string[] = []
     const isWell = async () => {
-      found = await ask()
+      found = await this.#unwell(newest, comparesAll)
       return found.length === 0
     }
     const patience = { what: 'everything is well', timeoutMs, everyMs: 200 }
@@ -224,8 +228,8 @@ export class ChaosRun implements AsyncDisposable {
     return found
   }
 
-  /** @param comparesAll whether every message of every client is compared */
-  async #unwell(comparesAll = false): Promise<string[]> {
+  /** @param newest see {@link #behind} */
+  async #unwell(newest: Map<Place, Set<string>>, comparesAll: boolean): Promise<string[]> {
     const found: string[] = []
     for (const person of this.crowd.people) {
       const state = person.app.client.connection.getSnapshot()
@@ -241,7 +245,7 @@ export class ChaosRun implements AsyncDisposable {
         ...(await this.#degraded()),
         ...(await this.#presence()),
         ...(await this.#sessionsTable()),
-        ...(await this.#behind()),
+        ...(await this.#behind(newest)),
       )
     } catch (error) {
       found.push(`a call failed: ${(error as Error).message}`)
@@ -302,20 +306,28 @@ export class ChaosRun implements AsyncDisposable {
     return await sql.run(statement)
   }
 
-  /** The newest message of each conversation, which has its event and its pushes. */
-  async #behind(): Promise<string[]> {
+  /**
+   * Of each conversation, a message that was the newest at some time since the faults has its event and its pushes:
+   * the users go on, and the push of a message may be left to a later one.
+   * @param newest the texts that were the newest of their conversation, of all calls since the faults
+   */
+  async #behind(newest: Map<Place, Set<string>>): Promise<string[]> {
     const found: string[] = []
-    for (const { name, log, connected, absent } of this.crowd.places) {
-      const [{ api }] = connected as readonly [Person]
+    for (const place of this.crowd.places) {
+      const [{ api }] = place.connected as readonly [Person]
       const { data } = await api.succeed<Json>('POST', '/message/history', {
-        body: { log, limit: 1 },
+        body: { log: place.log, limit: 1 },
       })
       const text: string | undefined = data.messages[0]?.content
       if (text === undefined) continue
-      if (!this.#withEvent.has(text)) found.push(`${text} of ${name} has no event`)
-      for (const { deviceToken } of absent)
-        if (!this.#withPush.has(`${deviceToken} ${text}`))
-          found.push(`${text} of ${name} has no push to ${deviceToken}`)
+      const texts = (newest.get(place) ?? new Set()).add(text)
+      newest.set(place, texts)
+      const either = `${[...texts].join(' or ')} of ${place.name}`
+      if (![...texts].some((each) => this.#withEvent.has(each)))
+        found.push(`${either} has no event`)
+      for (const { deviceToken } of place.absent)
+        if (![...texts].some((each) => this.#withPush.has(`${deviceToken} ${each}`)))
+          found.push(`${either} has no push to ${deviceToken}`)
     }
     return found
   }
