@@ -1,5 +1,5 @@
-// Removes what no running service reads from the folders of the image: sources, source maps, type
-// declarations, and native programs of other systems.
+// Removes files that no running service reads from the folders of the image: sources, source maps,
+// type declarations, and native programs of other systems.
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
