@@ -5,9 +5,18 @@
  * about each in memory. First it bundles each library of very many files into our one module that
  * stands for it, then the command with all our modules that it loads into
  * `packages/server/dist/bundle`. Without this step everything works the same, but starts slowly. At
- * last it makes the page of `hermod demo` from the example examples/chat.
+ * last it makes the page of `hermod demo` from the example examples/chat. Bundles have the licences of
+ * the packages in them beside them.
  */
-import { cpSync, existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -42,13 +51,17 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
 async function bundleLibrary(library, file) {
   if (!existsSync(file) || !readFileSync(file, 'utf8').includes(`from '${library}'`)) return
   const { build } = await import('rolldown')
-  await build({ input: file, platform: 'node', logLevel: 'warn', output: { file, minify: true } })
+  const output = { file, minify: true }
+  writeLicenses(
+    await build({ input: file, platform: 'node', logLevel: 'warn', output }),
+    licensesBeside(file),
+  )
 }
 
 async function bundleCommand() {
   const { build } = await import('rolldown')
   const made = `${bundle}.new`
-  await build({
+  const built = await build({
     input: Object.fromEntries(entries.map((name) => [name, join(server, `${name}.js`)])),
     platform: 'node',
     logLevel: 'warn',
@@ -67,6 +80,7 @@ async function bundleCommand() {
       minify: false,
     },
   })
+  writeLicenses(built, join(made, 'licenses.txt'))
   rmSync(bundle, { recursive: true, force: true })
   renameSync(made, bundle)
 }
@@ -75,7 +89,7 @@ async function bundleCommand() {
 async function bundlePage() {
   const { build } = await import('rolldown')
   const page = join(demo, 'page')
-  await build({
+  const built = await build({
     input: { chat: join(example, 'dist/main.js') },
     platform: 'browser',
     logLevel: 'warn',
@@ -84,8 +98,31 @@ async function bundlePage() {
     transform: { define: { 'process.env.NODE_ENV': '"production"' } },
     output: { dir: page, cleanDir: true, entryFileNames: '[name].js', minify: true },
   })
+  writeLicenses(built, join(page, 'licenses.txt'))
   for (const name of ['index.html', 'icon.svg', 'styles'])
     cpSync(join(example, name), join(page, name), { recursive: true })
+}
+
+/** Licences ask for their text beside each copy of the code. */
+function writeLicenses({ output }, path) {
+  const texts = output.flatMap(({ moduleIds = [] }) => moduleIds.flatMap(licensesOf))
+  writeFileSync(path, [...new Set(texts)].sort().join('\n'))
+}
+
+/** @returns the licence of the package of a module, or those of the packages that are bundled in it */
+function licensesOf(module) {
+  const [folder, name] = /^.*[/\\]node_modules[/\\]((?:@[^/\\]+[/\\])?[^/\\]+)/.exec(module) ?? []
+  if (folder === undefined) {
+    const beside = licensesBeside(module)
+    return existsSync(beside) ? [readFileSync(beside, 'utf8')] : []
+  }
+  const file = readdirSync(folder).find((each) => /^licen[cs]e/i.test(each))
+  if (file === undefined) throw new Error(`${name} is bundled, and has no file with its licence`)
+  return [`${name}\n\n${readFileSync(join(folder, file), 'utf8').trim()}\n`]
+}
+
+function licensesBeside(module) {
+  return module.replace(/\.js$/, '.licenses.txt')
 }
 
 /**

@@ -1,6 +1,7 @@
 /** The lockfile installs on every platform, not only on the one that it was written on. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { findPath } from './docs/src/licenses.js'
 
 interface LockedPackage {
   readonly optionalDependencies?: Readonly<Record<string, string>>
@@ -17,15 +18,9 @@ const { packages } = JSON.parse(readFileSync(lockfile, 'utf8')) as {
   readonly packages: Readonly<Record<string, LockedPackage>>
 }
 
-/**
- * Where the package that is installed at `from` finds the one of this name, as Node does; undefined
- * when it is nowhere.
- */
+/** Returns the package that the one at `from` loads by this name; undefined: none is there. */
 function findPackage(from: string, name: string): LockedPackage | undefined {
-  for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf('/')))) {
-    const found = packages[`${folder === '' ? '' : `${folder}/`}node_modules/${name}`]
-    if (found !== undefined || folder === '') return found
-  }
+  return packages[findPath(packages, from, name) ?? '']
 }
 
 /** Packages with a binary for each platform in a package of its own. */

@@ -1,19 +1,12 @@
-/** The package as npm ships it: its entries, their sizes and what a bundler takes into them. */
-import { execFile } from 'node:child_process'
+/** The entries of the package: their sizes and what a bundler takes into them. */
 import { readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
-import { isFullRun, TempFolder } from '@hermod/testkit'
-import { publint } from 'publint'
-import { formatMessage } from 'publint/utils'
 import { type OutputChunk, rolldown } from 'rolldown'
 import { expect, it } from 'vitest'
 
-const run = promisify(execFile)
 const packageFolder = join(import.meta.dirname, '..')
 const packages = join(packageFolder, '..')
-const root = join(packages, '..')
 
 /** The most bytes of an entry, minified and gzipped: its size and 2 %. */
 const limits = { index: 57_700, 'core/core': 27_500, 'react/index': 620, node: 55_500 }
@@ -100,30 +93,3 @@ it('client package: an app that uses one function of it bundles nothing else', a
   )
   expect(used.map(([id]) => relative(packages, id))).toEqual(['client/dist/errors.js'])
 })
-
-if (isFullRun)
-  it('client package: what npm ships is complete, and its types resolve', async () => {
-    using folder = new TempFolder('client-package')
-    const args = ['pack', '--json', '--pack-destination', folder.path]
-    const { stdout } = await run('npm', args, { cwd: packageFolder })
-    const [{ filename, files }] = JSON.parse(stdout)
-    const paths: string[] = files.map(({ path }: { path: string }) => path)
-    expect(paths).toContain('README.md')
-    expect(
-      paths.filter((path) => !/^(dist|src)\/|^(package\.json|README\.md)$/.test(path)),
-    ).toEqual([])
-    expect(paths.filter((path) => /\.test\.|tsbuildinfo/.test(path))).toEqual([])
-    // Source maps lead to sources that are shipped too.
-    for (const id of (await bundle('index')).moduleIds) {
-      const { sources } = JSON.parse(readFileSync(`${id}.map`, 'utf8'))
-      for (const source of sources)
-        expect(paths).toContain(relative(packageFolder, join(id, '..', source)))
-    }
-    const attw = join(root, 'node_modules/@arethetypeswrong/cli/dist/index.js')
-    const tarball = join(folder.path, filename)
-    // The package is for import, not for require.
-    const { stdout: report } = await run(process.execPath, [attw, tarball, '--profile', 'esm-only'])
-    expect(report).not.toMatch(/❌|🐛|🚭|❗/u)
-    const { messages, pkg } = await publint({ pkgDir: packageFolder, strict: true })
-    expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([])
-  })

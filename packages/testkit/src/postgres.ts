@@ -29,10 +29,13 @@ const distributionFolder = '/usr/lib/postgresql'
 
 /**
  * Finds the newest PostgreSQL of at least version 15, in PATH and in the folders of Debian-like
- * systems; null for none.
+ * systems; null for none. HERMOD_TEST_POSTGRES limits the search to one major version.
  */
 export function findPostgres(): PostgresPrograms | null {
-  const found = [...candidateFolders()].flatMap((folder) => inspect(folder))
+  const wanted = process.env.HERMOD_TEST_POSTGRES || undefined
+  const found = [...candidateFolders()]
+    .flatMap((folder) => inspect(folder))
+    .filter(({ version }) => wanted === undefined || version.startsWith(`${wanted}.`))
   return (
     found.sort((a, b) => Number.parseFloat(b.version) - Number.parseFloat(a.version))[0] ?? null
   )
@@ -113,7 +116,10 @@ export class PostgresCluster implements AsyncDisposable {
 
   static async start(options: ClusterOptions = {}): Promise<PostgresCluster> {
     const found = options.programs ?? findPostgres()
-    if (!found) throw new Error(`PostgreSQL ${oldestVersion} or newer was not found`)
+    if (!found) {
+      const wanted = process.env.HERMOD_TEST_POSTGRES || `${oldestVersion} or newer`
+      throw new Error(`PostgreSQL ${wanted} was not found`)
+    }
     const cluster = new PostgresCluster(found, options)
     return cluster.#startOn(() => cluster.#initialise())
   }

@@ -27,6 +27,7 @@ import { exportSchemaFiles, renderExport, renderExportSchema } from './export.js
 import { renderGateway } from './gateway.js'
 import { renderGroupRights } from './group-rights.js'
 import { renderStream, renderStreamSchema, streamSchemaFile } from './import-stream.js'
+import { type LockFile, renderLicenses } from './licenses.js'
 import { brokenLinks } from './links.js'
 import { missingCommentedFiles, missingPaths } from './named-paths.js'
 import { withPushChannels } from './push-channels.js'
@@ -50,6 +51,7 @@ const pages: Readonly<Record<string, string>> = {
   [exportSchemaFiles.move]: renderExportSchema(lineTypes, 'move'),
   [exportSchemaFiles.portable]: renderExportSchema(lineTypes, 'portable'),
   'import-stream.md': renderStream(),
+  'licenses.md': renderLicenses(lockFile()),
   [streamSchemaFile]: renderStreamSchema(),
   '../../packages/client/src/contract.ts': renderClientContract(),
   '../guides/push.md': withPushChannels(current(join(root, 'docs/guides/push.md')) ?? ''),
@@ -84,6 +86,10 @@ function clientEntries(): ClientEntries {
       entryDeclarations(join(folder, types).replaceAll('\\', '/'), current),
     ])
   return Object.fromEntries(entries)
+}
+
+function lockFile(): LockFile {
+  return JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
 }
 
 /** The sources and pages of the repository, which may cite rules and name files. */

@@ -1,0 +1,2 @@
+#!/usr/bin/env node
+import '@hermod/server/bin/hermod.js'
