@@ -4,9 +4,11 @@ import { describe, expect, it } from 'vitest'
 
 const folder = join(import.meta.dirname, '..')
 const dist = join(folder, 'dist')
-const { exports: entries } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+const { exports: all } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
   exports: Record<string, { types: string; default: string }>
 }
+/** The modules; one entry is a file of JSON. */
+const entries = Object.fromEntries(Object.entries(all).filter(([name]) => !name.endsWith('.json')))
 /** Static imports; the compiler writes each at the start of a line. */
 const importPattern = /^(?:import|export)\s(?:[^'";]*?\sfrom\s+)?['"]([^'"]+)['"]/gm
 

@@ -12,6 +12,7 @@ import { asyncApiDocument } from '@hermod/protocol/asyncapi'
 import { openApiDocument } from '@hermod/protocol/openapi'
 import { configReference } from '@hermod/server/dist/config/reference.js'
 import { builtOperationIds } from '@hermod/server/dist/context/handlers.js'
+import { openApiExamples } from '@hermod/server/dist/http/routes/openapi-examples.js'
 import { lineTypes } from '@hermod/server/dist/transfer/lines.js'
 import {
   type CitingText,
@@ -36,7 +37,7 @@ import { renderScopes } from './scopes.js'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../../..')
 const folder = join(root, 'docs/reference')
-const described = { version: 'current', builtOperationIds }
+const described = { version: 'current', builtOperationIds, examples: openApiExamples() }
 const document = openApiDocument(described)
 const pages: Readonly<Record<string, string>> = {
   ...renderOperations(document),

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { lookUp, nodesOf } from '../../test/document-nodes.js'
 import { errorCatalogue } from '../errors.js'
@@ -5,11 +6,16 @@ import { committedKinds } from '../events/index.js'
 import { operations, sendMessage } from '../operations/index.js'
 import * as resources from '../resources/index.js'
 import { type OpenApiOperation, openApiDocument } from './document.js'
+import type { OperationExamples } from './examples.js'
 
+const examples: OperationExamples = JSON.parse(
+  readFileSync(new URL('../../openapi-examples.json', import.meta.url), 'utf8'),
+)
 const document = openApiDocument({
   version: '1.2.3',
   builtOperationIds: new Set([sendMessage.id]),
   serverUrl: 'https://im.example',
+  examples,
 })
 /** What a client receives, free of anything that JSON cannot carry. */
 const served = JSON.parse(JSON.stringify(document)) as typeof document
@@ -136,10 +142,10 @@ describe('the OpenAPI document', () => {
       operationAt(method, path).parameters.flatMap((parameter) =>
         '$ref' in parameter ? [parameter.$ref.split('/').at(-1)] : [],
       )
-    expect(names('post', '/token/id')).toEqual(['AccessToken', 'AppId'])
-    expect(names('get', '/user/profile')).toEqual(['AccessToken', 'AppId', 'UserId'])
-    expect(names('post', '/group/kick')).toEqual(['AccessToken', 'AppId', 'UserId', 'GroupId'])
-    expect(names('get', '/operator/v1/app/list')).toEqual(['AccessToken'])
+    expect(names('post', '/token/id')).toEqual([])
+    expect(names('get', '/user/profile')).toEqual(['UserId'])
+    expect(names('post', '/group/kick')).toEqual(['UserId', 'GroupId'])
+    expect(names('get', '/operator/v1/app/list')).toEqual([])
   })
 
   it('names the right in the group that an operation needs', () => {
@@ -161,28 +167,60 @@ describe('the OpenAPI document', () => {
   it('names the scopes of an Admin token, as roles of its requirement too', () => {
     expect(operationAt('get', '/user/list')).toMatchObject({
       'x-hermod-scopes': ['users:read'],
-      security: [{ adminToken: ['users:read'] }],
+      security: [{ appId: [], adminToken: ['users:read'] }],
     })
     expect(operationAt('post', '/user/token/bind')).toMatchObject({
-      security: [{ accessToken: [] }, { adminToken: ['users:write', 'messages:read'] }],
+      security: [
+        { appId: [], userToken: [] },
+        { appId: [], adminToken: ['users:write', 'messages:read'] },
+      ],
     })
     expect(operationAt('post', '/user/token/bind').description).toContain(
       'An Admin token needs the scopes users:write and messages:read.',
     )
     expect(operationAt('get', '/app/config').security).toEqual([
-      {},
-      { accessToken: [] },
-      { adminToken: [] },
+      { appId: [] },
+      { appId: [], userToken: [] },
+      { appId: [], adminToken: [] },
     ])
     expect(operationAt('get', '/operator/v1/app/list')).toMatchObject({
-      security: [{ accessToken: [] }],
+      security: [{ operatorToken: [] }],
     })
     expect(operationAt('get', '/operator/v1/app/list')).not.toHaveProperty('x-hermod-scopes')
   })
 
+  it('names the credentials of files, which may come in the query', () => {
+    expect(operationAt('get', '/file/download/chat').security).toEqual([
+      { appId: [], userToken: [] },
+      { appId: [], adminToken: ['messages:read'] },
+      { appIdInQuery: [], accessTokenInQuery: [] },
+      { appIdInQuery: [], storeToken: [], sdkSign: [] },
+    ])
+    expect(operationAt('post', '/file/upload').security).toEqual([{}])
+    const used = methods.flatMap(({ operation }) => operation.security.flatMap(Object.keys))
+    expect(new Set(used)).toEqual(new Set(Object.keys(served.components.securitySchemes)))
+  })
+
+  it('passes no credential as a parameter that clients have to give in each call', () => {
+    for (const { name, operation } of methods)
+      for (const parameter of operation.parameters)
+        expect(parameter, name).not.toMatchObject({ name: /^(?:app_id|access-token)$/ })
+  })
+
+  it('marks the second method of an operation as a twin of the first', () => {
+    const twins = methods.filter(({ operation }) => operation['x-hermod-twin-of'] !== undefined)
+    expect(twins).toHaveLength(methods.length - operations.length)
+    for (const { operation, name } of methods)
+      expect(operation.deprecated === true, name).toBe('x-hermod-twin-of' in operation)
+    expect(operationAt('delete', '/group/kick')).toMatchObject({
+      operationId: 'group.kick.delete',
+      'x-hermod-twin-of': operationAt('post', '/group/kick').operationId,
+    })
+  })
+
   it('describes the answers whose HTTP status is always real', () => {
     expect(Object.keys(served.components.responses)).toEqual(
-      [400, 404, 405, 413, 429, 500, 501, 503].map((status) => `Status${status}`),
+      [400, 413, 429, 500, 501, 503].map((status) => `Status${status}`),
     )
   })
 })

@@ -1,16 +1,27 @@
-/** The OpenAPI 3.1 document of the API, derived from the operations alone. */
+/** The OpenAPI 3.1 document of the API, derived from the operations and their examples alone. */
 
-import { callerRules, describeCallers, type TokenKind } from '../callers.js'
-import { type ErrorEntry, type ErrorName, errorCatalogue } from '../errors.js'
-import { failureMembersOf } from '../failure-members.js'
+import { callerRules, describeCallers } from '../callers.js'
+import { type ErrorName, errorCatalogue } from '../errors.js'
 import { type GroupRightName, groupRights } from '../group-rights.js'
-import { type JsonSchema, mapValues, plainSchema } from '../json-schema.js'
-import { maxBodyBytes } from '../limits/body-limit.js'
-import { isWholeBody, type Method, type Operation } from '../operation.js'
+import type { JsonSchema } from '../json-schema.js'
+import type { Method, Operation } from '../operation.js'
 import { operations, tags } from '../operations/index.js'
-import { object, optional, string, type TProperties } from '../schema.js'
-import { type Scope, scopes } from '../scopes.js'
-import type { Content, OpenApiParameter, OpenApiReference, OpenApiResponse } from './parts.js'
+import type { Scope } from '../scopes.js'
+import { failureSchema, statusReferences, statusResponses, successOf } from './answers.js'
+import { exampleComponents, type OperationExamples } from './examples.js'
+import type { OpenApiParameter, OpenApiReference, OpenApiResponse } from './parts.js'
+import {
+  headerParameters,
+  type OpenApiRequestBody,
+  parametersOf,
+  requestBodyOf,
+} from './requests.js'
+import {
+  type OpenApiSecurityScheme,
+  type SecurityRequirement,
+  securityOf,
+  securitySchemes,
+} from './security.js'
 import { describeWebhooks, type OpenApiWebhook } from './webhooks.js'
 
 /**
@@ -21,14 +32,15 @@ export interface OpenApiOperation {
   readonly tags: readonly string[]
   readonly summary: string
   readonly description: string
-  readonly security: readonly Readonly<Record<string, readonly string[]>>[]
+  /** Twins only: their operation has another method, which callers use. */
+  readonly deprecated?: true
+  /** The alternatives by which it may be called. */
+  readonly security: readonly SecurityRequirement[]
   readonly parameters: readonly (OpenApiParameter | OpenApiReference)[]
-  readonly requestBody?: {
-    readonly description?: string
-    readonly required: boolean
-    readonly content: Content
-  }
+  readonly requestBody?: OpenApiRequestBody
   readonly responses: Readonly<Record<string, OpenApiResponse | OpenApiReference>>
+  /** The operationId of the method that a twin, which does the same, stands beside. */
+  readonly 'x-hermod-twin-of'?: string
   /** The id of the operation, the same for each of its methods. */
   readonly 'x-hermod-operation': string
   /**
@@ -59,7 +71,7 @@ export interface OpenApiDocument {
     readonly version: string
     readonly description: string
   }
-  readonly servers: readonly { readonly url: string }[]
+  readonly servers: readonly { readonly url: string; readonly description: string }[]
   readonly tags: readonly { readonly name: string; readonly description: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>
   /** The requests to endpoints of webhooks, by kind of event. */
@@ -68,7 +80,8 @@ export interface OpenApiDocument {
     readonly schemas: Readonly<Record<string, JsonSchema>>
     readonly parameters: Readonly<Record<string, OpenApiParameter>>
     readonly responses: Readonly<Record<string, OpenApiResponse>>
-    readonly securitySchemes: Readonly<Record<string, unknown>>
+    readonly securitySchemes: Readonly<Record<string, OpenApiSecurityScheme>>
+    readonly examples: Readonly<Record<string, { readonly value: unknown }>>
   }
 }
 
@@ -78,6 +91,7 @@ export interface OpenApiOptions {
   readonly version: string
   /** Ids of the available operations; all others answer code 50100. */
   readonly builtOperationIds: ReadonlySet<string>
+  readonly examples: OperationExamples
   /** Address of the service; omitted: relative to the document. */
   readonly serverUrl?: string
 }
@@ -89,6 +103,7 @@ export interface OpenApiOptions {
 export function openApiDocument({
   version,
   builtOperationIds,
+  examples,
   serverUrl = '/',
 }: OpenApiOptions): OpenApiDocument {
   const schemas: Record<string, JsonSchema> = { Failure: failureSchema }
@@ -98,7 +113,7 @@ export function openApiDocument({
     for (const method of operation.methods) {
       paths[operation.path] = {
         ...paths[operation.path],
-        [method.toLowerCase()]: describeMethod(operation, method, { schemas, planned }),
+        [method.toLowerCase()]: describeMethod(operation, method, { schemas, planned, examples }),
       }
     }
   }
@@ -109,9 +124,10 @@ export function openApiDocument({
       version,
       summary: 'Self-hosted instant-messaging backend',
       description: introduction,
+      contact: { name: 'Hermod maintainers' },
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: serverUrl }],
+    servers: [{ url: serverUrl, description: 'This service' }],
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
     webhooks: describeWebhooks(schemas),
@@ -120,6 +136,7 @@ export function openApiDocument({
       parameters: headerParameters,
       responses: statusResponses,
       securitySchemes,
+      examples: exampleComponents(examples),
     },
   }
 }
@@ -137,19 +154,24 @@ interface Surroundings {
   /** Component schemas collected so far. */
   readonly schemas: Record<string, JsonSchema>
   readonly planned: boolean
+  readonly examples: OperationExamples
 }
 
 function describeMethod(
   operation: Operation,
   method: Method,
-  { schemas, planned }: Surroundings,
+  { schemas, planned, examples }: Surroundings,
 ): OpenApiOperation {
-  const requestBody = requestBodyOf(operation, schemas)
+  const example = examples[operation.id] ?? {}
+  const requestBody = requestBodyOf(operation, schemas, example)
+  const main = mainMethod(operation)
+  const isTwin = method !== main
   return {
-    operationId: operationIdOf(operation, method),
+    operationId: isTwin ? `${operation.id}.${method.toLowerCase()}` : operation.id,
     tags: [operation.tag],
     summary: operation.summary,
     description: [
+      isTwin && `The same as ${main}, for callers that use ${method}.`,
       operation.description,
       `Callers: ${describeCallers(operation.callers, operation.scopes)}`,
       operation.right &&
@@ -159,17 +181,19 @@ function describeMethod(
     ]
       .filter(Boolean)
       .join('\n\n'),
+    ...(isTwin && { deprecated: true as const }),
     security: securityOf(operation),
-    parameters: [...headersOf(operation), ...queryParametersOf(operation, schemas)],
+    parameters: parametersOf(operation, schemas, example),
     ...(requestBody && { requestBody }),
     responses: {
-      200: successOf(operation, schemas),
+      200: successOf(operation, schemas, example.answer),
       ...statusReferences(requestBody !== undefined),
     },
+    ...(isTwin && { 'x-hermod-twin-of': operation.id }),
     'x-hermod-operation': operation.id,
     ...(operation.description !== undefined && { 'x-hermod-notes': operation.description }),
     'x-hermod-callers': operation.callers,
-    ...(isOpenTo(operation, 'admin') && { 'x-hermod-scopes': operation.scopes }),
+    ...(isForAdmins(operation) && { 'x-hermod-scopes': operation.scopes }),
     ...(operation.right !== undefined && { 'x-hermod-right': operation.right }),
     'x-hermod-errors': operation.errors.map((name) => ({
       name,
@@ -182,13 +206,13 @@ function describeMethod(
 }
 
 /**
- * The id itself for POST, or for the only method. The other method of a pair gets a suffix, since
- * operationIds are unique.
+ * Returns the method whose operationId is the id itself: POST, or the only one. The other method of
+ * a pair is a twin.
  */
-function operationIdOf(operation: Operation, method: Method): string {
-  return operation.methods.length === 1 || method === 'POST'
-    ? operation.id
-    : `${operation.id}.${method.toLowerCase()}`
+function mainMethod({ methods }: Operation): Method {
+  const [first] = methods
+  if (first === undefined) throw new Error('an operation has at least one method')
+  return methods.includes('POST') ? 'POST' : first
 }
 
 function errorSentence(errors: readonly ErrorName[]): string {
@@ -196,239 +220,6 @@ function errorSentence(errors: readonly ErrorName[]): string {
   return `Errors: ${errors.map((name) => `${errorCatalogue[name].code} ${errorCatalogue[name].text}`).join('; ')}.`
 }
 
-function isOpenTo(operation: Operation, kind: TokenKind): boolean {
-  return callerRules[operation.callers].tokens.includes(kind)
-}
-
-/** The roles of the requirement for Admin tokens are their scopes. */
-function securityOf(operation: Operation): OpenApiOperation['security'] {
-  const isForAdmins = isOpenTo(operation, 'admin')
-  return [
-    ...(isOpenTo(operation, 'none') ? [{}] : []),
-    ...(isForAdmins && !isOpenTo(operation, 'user') ? [] : [{ accessToken: [] }]),
-    ...(isForAdmins ? [{ adminToken: operation.scopes }] : []),
-  ]
-}
-
-// Parameters
-
-const headerParameters: Record<string, OpenApiParameter> = {
-  AccessToken: {
-    name: 'access-token',
-    in: 'header',
-    description: 'The token of a token operation, an Admin token, or an operator token.',
-    schema: { type: 'string' },
-  },
-  AppId: {
-    name: 'app_id',
-    in: 'header',
-    required: true,
-    description: 'The application that the call is about.',
-    schema: { type: 'string' },
-  },
-  UserId: {
-    name: 'user_id',
-    in: 'header',
-    description:
-      'With an Admin token: the user that the call acts as. With a user token: absent, or the user of the token.',
-    schema: { type: 'integer', format: 'int64' },
-  },
-  GroupId: {
-    name: 'group_id',
-    in: 'header',
-    description:
-      'With an Admin token only: the call is made with the rights of an admin of this group, and of no other.',
-    schema: { type: 'integer', format: 'int64' },
-  },
-}
-
-function headersOf(operation: Operation): OpenApiReference[] {
-  const { subject, groupHeader } = callerRules[operation.callers]
-  const names = [
-    'AccessToken',
-    operation.callers !== 'operator' && 'AppId',
-    subject !== 'unused' && 'UserId',
-    groupHeader && 'GroupId',
-  ].filter((name) => name !== false)
-  return names.map((name) => ({ $ref: `#/components/parameters/${name}` }))
-}
-
-/** Query credentials, for operations with callers that may be unable to send headers. */
-const queryCredentials: TProperties = {
-  'access-token': optional(string({ description: 'stands in for the header' })),
-  app_id: optional(string({ description: 'stands in for the header', maxLength: 32 })),
-}
-
-function queryParametersOf(
-  operation: Operation,
-  schemas: Record<string, JsonSchema>,
-): OpenApiParameter[] {
-  const parameters = {
-    ...operation.query,
-    ...(operation.credentials === 'query' ? queryCredentials : {}),
-  }
-  const required = requiredOf(parameters)
-  return Object.entries(parameters).map(([name, schema]) => ({
-    name,
-    in: 'query',
-    required: required.includes(name),
-    ...(schema.description !== undefined && { description: schema.description }),
-    schema: plainSchema(schema, schemas),
-  }))
-}
-
-function requiredOf(properties: TProperties): readonly string[] {
-  return object(properties).required ?? []
-}
-
-const uploadForm: JsonSchema = {
-  type: 'object',
-  description: 'The fields that are sent along, and the file after them.',
-  properties: { file: { type: 'string', contentMediaType: 'application/octet-stream' } },
-  required: ['file'],
-}
-
-function requestBodyOf(
-  operation: Operation,
-  schemas: Record<string, JsonSchema>,
-): OpenApiOperation['requestBody'] {
-  if (operation.takesFile)
-    return { required: true, content: { 'multipart/form-data': { schema: uploadForm } } }
-  if (isWholeBody(operation.body)) {
-    const schema = plainSchema(operation.body.schema, schemas)
-    const content: Content = {
-      'application/json': { schema },
-      ...(schema.type === 'string' && { 'text/plain': { schema } }),
-    }
-    return { description: bodyLimit(operation), required: true, content }
-  }
-  if (Object.keys(operation.body).length === 0) return undefined
-  const example = operation.example && { examples: [operation.example] }
-  const schema = plainSchema(object(operation.body, { ...example }), schemas)
-  return {
-    description: bodyLimit(operation),
-    required: requiredOf(operation.body).length > 0,
-    content: { 'application/json': { schema } },
-  }
-}
-
-function bodyLimit(operation: Operation): string {
-  return `At most ${maxBodyBytes(operation).toLocaleString('en')} bytes.`
-}
-
-// Answers
-
-function successOf(operation: Operation, schemas: Record<string, JsonSchema>): OpenApiResponse {
-  if (operation.answersFile) {
-    return {
-      description: 'The file itself, or the envelope of a failure.',
-      content: {
-        'application/octet-stream': { schema: {} },
-        'application/json': { schema: { $ref: '#/components/schemas/Failure' } },
-      },
-    }
-  }
-  const beside = { ...operation.extras, ...failureMembersOf(operation.errors) }
-  const extras = mapValues(beside, (schema) => plainSchema(schema, schemas))
-  return {
-    description: 'The envelope, of a success or of a failure.',
-    headers: requestIdHeader,
-    content: {
-      'application/json': {
-        schema: {
-          type: 'object',
-          properties: {
-            code: {
-              type: 'integer',
-              format: 'int32',
-              description: '200 on success, else the code of the error',
-            },
-            data: {
-              anyOf: [
-                plainSchema(operation.data, schemas),
-                { type: 'null', description: 'on failure' },
-              ],
-            },
-            message: { type: ['string', 'null'], description: 'null on success, else a sentence' },
-            ...extras,
-          },
-          required: ['code', 'data', 'message'],
-        },
-      },
-      ...(operation.lines === null ? {} : { 'application/x-ndjson': { schema: {} } }),
-    },
-  }
-}
-
-const requestIdHeader = {
-  'x-request-id': {
-    description: 'Names the call in the log of the service.',
-    schema: { type: 'string' },
-  },
-}
-const retryAfterHeader = {
-  'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } },
-}
-
-const failureSchema: JsonSchema = {
-  title: 'Failure',
-  description: 'The envelope of a failure.',
-  type: 'object',
-  properties: {
-    code: { type: 'integer', format: 'int32', description: 'the code of the error' },
-    data: { type: 'null' },
-    message: { type: 'string', description: 'what went wrong' },
-  },
-  required: ['code', 'data', 'message'],
-}
-
-/** Errors that always have a real HTTP status (rule A2). */
-const alwaysRealErrors = Object.values<ErrorEntry>(errorCatalogue).filter((entry) => entry.always)
-const realStatuses = [...new Set(alwaysRealErrors.map((entry) => entry.http))].sort((a, b) => a - b)
-
-const statusResponses = Object.fromEntries(
-  realStatuses.map((status) => [`Status${status}`, describeStatus(status)]),
-)
-
-function describeStatus(status: number): OpenApiResponse {
-  const entries = alwaysRealErrors.filter((entry) => entry.http === status)
-  return {
-    description: entries
-      .map((entry) => `${entry.code} ${entry.text}. ${entry.meaning}`)
-      .join('\n\n'),
-    headers: {
-      ...requestIdHeader,
-      ...(entries.some((entry) => entry.retryable) && retryAfterHeader),
-    },
-    content: { 'application/json': { schema: { $ref: '#/components/schemas/Failure' } } },
-  }
-}
-
-/** References to the other answers of an operation's path; an unknown path or method has none. */
-function statusReferences(hasBody: boolean): Record<string, OpenApiReference> {
-  const possible = realStatuses.filter(
-    (status) => status !== 404 && status !== 405 && (hasBody || (status !== 413 && status !== 501)),
-  )
-  return Object.fromEntries(
-    possible.map((status) => [status, { $ref: `#/components/responses/Status${status}` }]),
-  )
-}
-
-const scopeTable = Object.entries(scopes)
-  .map(([name, reach]) => `- ${name}: ${reach}`)
-  .join('\n')
-
-const securitySchemes = {
-  accessToken: {
-    type: 'apiKey',
-    in: 'header',
-    name: 'access-token',
-    description: 'User tokens start with hmu_, operator tokens with hmo_.',
-  },
-  adminToken: {
-    type: 'apiKey',
-    in: 'header',
-    name: 'access-token',
-    description: `Admin tokens start with hma_. The roles of a requirement are the scopes that the token needs, all of them:\n\n${scopeTable}`,
-  },
+function isForAdmins({ callers }: Operation): boolean {
+  return callerRules[callers].tokens.includes('admin')
 }

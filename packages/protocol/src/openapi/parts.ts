@@ -8,6 +8,7 @@ export interface OpenApiParameter {
   readonly required?: boolean
   readonly description?: string
   readonly schema: JsonSchema
+  readonly example?: unknown
 }
 
 /** A pointer into the components, such as `#/components/schemas/Group`. */
@@ -15,8 +16,16 @@ export interface OpenApiReference {
   readonly $ref: string
 }
 
-/** Schemas by media type. */
-export type Content = Readonly<Record<string, { readonly schema: JsonSchema }>>
+/** Schemas and examples by media type. */
+export type Content = Readonly<
+  Record<
+    string,
+    {
+      readonly schema: JsonSchema
+      readonly examples?: Readonly<Record<string, OpenApiReference>>
+    }
+  >
+>
 
 /** An answer, by media type. */
 export interface OpenApiResponse {

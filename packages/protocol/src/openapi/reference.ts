@@ -3,15 +3,11 @@
  * together and nested fields flattened.
  */
 import { type CallerRule, describeCallers } from '../callers.js'
-import {
-  exampleValue,
-  type JsonSchema,
-  lastSegment,
-  resolveSchema,
-  type Schemas,
-} from '../json-schema.js'
+import { type JsonSchema, lastSegment, resolveSchema, type Schemas } from '../json-schema.js'
 import type { OpenApiDocument, OpenApiOperation } from './document.js'
-import type { OpenApiParameter } from './parts.js'
+import { exampleUserId } from './examples.js'
+import type { Content, OpenApiParameter } from './parts.js'
+import { credentialParameters } from './security.js'
 
 /** A parameter or a field of an answer. */
 export interface ReferenceField {
@@ -28,6 +24,8 @@ export interface ReferenceField {
 export interface ReferenceOperation {
   readonly id: string
   readonly methods: readonly string[]
+  /** The method that callers use; the others do the same. */
+  readonly method: string
   readonly path: string
   readonly summary: string
   /** "" when the summary is complete. */
@@ -40,8 +38,19 @@ export interface ReferenceOperation {
   readonly answer: readonly ReferenceField[]
   readonly answersFile: boolean
   readonly errors: OpenApiOperation['x-hermod-errors']
-  /** A call as a shell command. */
+  /** A recorded call without its credentials. */
+  readonly request: ReferenceRequest
+  /** The call as a shell command. */
   readonly example: string
+  /** The envelope that answered the call; undefined for a file. */
+  readonly answerExample: unknown
+}
+
+/** A call of an operation: the values of its parameters, and its body if it has one. */
+export interface ReferenceRequest {
+  readonly query: Readonly<Record<string, unknown>>
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly body: unknown
 }
 
 /** The operations of one tag, in the order of the document. */
@@ -81,16 +90,17 @@ interface MethodEntry {
 
 /** Merges the entries of all methods of one operation, which are equal otherwise. */
 function describe(document: OpenApiDocument, entries: readonly MethodEntry[]): ReferenceOperation {
-  const [first] = entries
-  if (first === undefined) throw new Error('an operation has at least one method')
-  const { path, operation } = first
-  const methods = entries.map(({ method }) => method)
-  const parameters = operation.parameters.map((parameter) => resolveParameter(document, parameter))
+  const main = entries.find(({ operation }) => operation['x-hermod-twin-of'] === undefined)
+  if (main === undefined) throw new Error('an operation has a method that is no twin')
+  const { path, method, operation } = main
+  const parameters = allParameters(document, operation)
   const body = bodyContent(operation)
   const answer = answerContent(operation)
+  const request = recordedRequest(document, main, parameters)
   return {
     id: operation['x-hermod-operation'],
-    methods,
+    methods: entries.map((each) => each.method),
+    method,
     path,
     summary: operation.summary,
     notes: operation['x-hermod-notes'] ?? '',
@@ -104,7 +114,7 @@ function describe(document: OpenApiDocument, entries: readonly MethodEntry[]): R
       .map((each) => parameterField(document, each)),
     query: parameters
       .filter((each) => each.in === 'query')
-      .flatMap((each) => [parameterField(document, each)]),
+      .map((each) => parameterField(document, each)),
     body: body ? bodyFields(document, body) : [],
     answer: answer
       ? nestedFields(document, answer).filter(
@@ -113,13 +123,20 @@ function describe(document: OpenApiDocument, entries: readonly MethodEntry[]): R
       : [],
     answersFile: answer === undefined,
     errors: operation['x-hermod-errors'],
-    example: exampleCall(document, {
-      ...first,
-      method: methods.includes('POST') ? 'POST' : first.method,
-      parameters,
-      body,
-    }),
+    request,
+    example: exampleCall(main, request),
+    answerExample: exampleIn(document, successContent(operation)),
   }
+}
+
+/** The credentials, and the parameters that are not among them. */
+function allParameters(
+  document: OpenApiDocument,
+  { parameters, security }: OpenApiOperation,
+): OpenApiParameter[] {
+  const declared = parameters.map((parameter) => resolveParameter(document, parameter))
+  const isDeclared = ({ name }: OpenApiParameter) => declared.some((each) => each.name === name)
+  return [...credentialParameters(security).filter((each) => !isDeclared(each)), ...declared]
 }
 
 function resolveParameter(
@@ -138,10 +155,13 @@ function bodyContent(operation: OpenApiOperation): JsonSchema | undefined {
 
 /** The envelope of a success; undefined when the answer is a file. */
 function answerContent(operation: OpenApiOperation): JsonSchema | undefined {
-  const success = operation.responses[200]
-  if (success === undefined || '$ref' in success) return undefined
-  const [kind] = Object.entries(success.content ?? {})
+  const [kind] = Object.entries(successContent(operation) ?? {})
   return kind?.[0] === 'application/json' ? kind[1].schema : undefined
+}
+
+function successContent({ responses }: OpenApiOperation): Content | undefined {
+  const success = responses[200]
+  return success === undefined || '$ref' in success ? undefined : success.content
 }
 
 // Fields
@@ -238,44 +258,58 @@ function range(least: unknown, most: unknown, unit: string): string {
 
 // Examples
 
-interface ExampleParts extends MethodEntry {
-  readonly parameters: readonly OpenApiParameter[]
-  readonly body: JsonSchema | undefined
+/** Returns the recorded call of an operation, from where the document has its parts. */
+function recordedRequest(
+  document: OpenApiDocument,
+  { operation }: MethodEntry,
+  parameters: readonly OpenApiParameter[],
+): ReferenceRequest {
+  const query = parameters.flatMap(({ name, example }) =>
+    example === undefined ? [] : [[name, example]],
+  )
+  return {
+    query: Object.fromEntries(query),
+    headers: operation['x-hermod-callers'] === 'adminForUser' ? { user_id: exampleUserId } : {},
+    body: exampleIn(document, operation.requestBody?.content),
+  }
+}
+
+/** Returns the example of the first media type that has one. */
+function exampleIn({ components }: OpenApiDocument, content: Content = {}): unknown {
+  for (const { examples } of Object.values(content))
+    for (const { $ref } of Object.values(examples ?? {}))
+      return components.examples[lastSegment($ref)]?.value
+  return undefined
 }
 
 const tokenVariables: Readonly<Record<string, string>> = {
   anyone: '',
+  ticket: '',
   admin: '$ADMIN_TOKEN',
   adminForUser: '$ADMIN_TOKEN',
   operator: '$OPERATOR_TOKEN',
 }
 
 function exampleCall(
-  document: OpenApiDocument,
-  { path, method, operation, parameters, body }: ExampleParts,
+  { path, method, operation }: MethodEntry,
+  { query, headers, body }: ReferenceRequest,
 ): string {
   const callers = operation['x-hermod-callers']
   const token = tokenVariables[callers] ?? '$TOKEN'
-  const query = parameters
-    .filter((each) => each.in === 'query' && (each.required || each.schema.examples !== undefined))
-    .map(
-      (each) =>
-        `${each.name}=${encodeURIComponent(String(exampleValue(document.components.schemas, each.schema)))}`,
-    )
+  const search = Object.entries(query)
+    .map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`)
     .join('&')
-  const headers = [
-    callers === 'operator' ? '' : 'app_id: $APP_ID',
+  const takesFile = operation.requestBody?.content['multipart/form-data'] !== undefined
+  const lines = [
+    callers === 'operator' || callers === 'ticket' ? '' : 'app_id: $APP_ID',
     token === '' ? '' : `access-token: ${token}`,
-    callers === 'adminForUser' ? 'user_id: 1001' : '',
-    body ? 'content-type: application/json' : '',
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    body === undefined ? '' : 'content-type: application/json',
   ].filter((header) => header !== '')
   return [
-    `curl -X ${method} "$HERMOD_URL${path}${query === '' ? '' : `?${query}`}"`,
-    ...headers.map((header) => `-H "${header}"`),
-    ...(body
-      ? [
-          `-d '${JSON.stringify(exampleValue(document.components.schemas, body)).replaceAll("'", "'\\''")}'`,
-        ]
-      : []),
+    `curl -X ${method} "$HERMOD_URL${path}${search === '' ? '' : `?${search}`}"`,
+    ...lines.map((header) => `-H "${header}"`),
+    ...(body === undefined ? [] : [`-d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`]),
+    ...(takesFile ? ["-F 'file=@picture.png'"] : []),
   ].join(' \\\n  ')
 }

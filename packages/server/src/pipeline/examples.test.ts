@@ -1,14 +1,17 @@
-/** The calls that the reference shows, read as the service reads them. */
+/** The recorded calls that the reference shows, read as the service reads and writes them. */
 import { operations } from '@hermod/protocol'
 import { openApiDocument, referenceSections } from '@hermod/protocol/openapi'
 import { describe, expect, it } from 'vitest'
 import { jsonValue } from '../http/bodies/body-value.js'
+import { openApiExamples } from '../http/routes/openapi-examples.js'
+import { compileAnswerCheck } from './encode.js'
 import { compileParameters } from './parameters.js'
 
 const document = openApiDocument({
   version: '1.2.3',
   builtOperationIds: new Set(operations.map(({ id }) => id)),
   serverUrl: 'http://127.0.0.1:8080',
+  examples: openApiExamples(),
 })
 const described = referenceSections(document).flatMap((section) => section.operations)
 const byId = new Map(operations.map((operation) => [operation.id as string, operation]))

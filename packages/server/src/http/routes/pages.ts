@@ -6,6 +6,7 @@ import { version } from '../../lib/version.js'
 import type { Metrics } from '../../observability/metrics.js'
 import type { Executor } from '../../pipeline/executor.js'
 import type { Responses } from '../responses.js'
+import { openApiExamples } from './openapi-examples.js'
 import { referencePage } from './reference-page.js'
 import { type RouteFamily, readingRoutes } from './router.js'
 
@@ -74,6 +75,7 @@ export function servicePages(options: PagesOptions): Readonly<Record<string, Pag
   const described = () => ({
     version,
     builtOperationIds: executor.builtOperationIds,
+    examples: openApiExamples(),
     ...(publicUrl === null ? {} : { serverUrl: publicUrl }),
   })
   // Made at the first request, since most servers never get one, and once, since these are long.

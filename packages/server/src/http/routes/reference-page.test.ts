@@ -2,9 +2,14 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { operations, sendMessage } from '@hermod/protocol'
 import { openApiDocument } from '@hermod/protocol/openapi'
 import { describe, expect, it } from 'vitest'
+import { openApiExamples } from './openapi-examples.js'
 import { referencePage } from './reference-page.js'
 
-const document = openApiDocument({ version: '1.2.3', builtOperationIds: new Set([sendMessage.id]) })
+const document = openApiDocument({
+  version: '1.2.3',
+  builtOperationIds: new Set([sendMessage.id]),
+  examples: openApiExamples(),
+})
 const page = referencePage(document)
 
 describe('the reference page', () => {

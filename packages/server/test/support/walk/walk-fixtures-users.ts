@@ -16,7 +16,7 @@ const credentials = ({ world, subject }: WalkContext) => ({
 })
 const identity = ({ world }: WalkContext) => ({ issuer: 'walk', subject: world.newName() })
 /** An assertion of an issuer of the application, for a subject that no user has. */
-async function assertionIn(world: WalkWorld): Promise<string> {
+export async function assertionIn(world: WalkWorld): Promise<string> {
   const issuer = {
     app_id: world.here.appId,
     issuer: 'walk-link',
