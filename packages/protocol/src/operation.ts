@@ -124,8 +124,6 @@ export interface Operation<
   readonly violationsOf: ((params: Readonly<Record<string, unknown>>) => readonly string[]) | null
   /** Returns the error of a call with these violations; null: always invalid_parameter. */
   readonly errorOf: ((violations: readonly string[]) => ErrorName) | null
-  /** A body for the documents; null: one that follows from the schemas. */
-  readonly example: Readonly<Record<string, unknown>> | null
   /** Carries the types; never present at run time. */
   readonly types?: { readonly params: Params; readonly data: Data; readonly extras: Extras }
 }
@@ -166,7 +164,6 @@ interface Definition<
   readonly copied?: Operation['copied']
   readonly violationsOf?: Operation['violationsOf']
   readonly errorOf?: Operation['errorOf']
-  readonly example?: Operation['example']
 }
 
 /** An operation names its scopes exactly where its callers include Admin tokens. */
@@ -210,7 +207,6 @@ export function operation<
     copied: null,
     violationsOf: null,
     errorOf: null,
-    example: null,
     ...definition,
   }
 }

@@ -26,7 +26,7 @@ export function exampleComponents(
 }
 
 /** The user in the header user_id, for operations that need it. */
-export const exampleUserId = 1001
+export const exampleUserId = 1_544_218_012_459_008
 
 /** Returns the `examples` member of a media type: a reference to a component, or nothing. */
 export function exampleReferences(

@@ -3,8 +3,7 @@
  * so that browsers need not load it.
  */
 export * from './document.js'
-export type { JsonSchema } from '../json-schema.js'
-export { lastSegment } from '../json-schema.js'
+export { type JsonSchema, resolveSchema } from '../json-schema.js'
 export { exampleUserId, type OperationExample, type OperationExamples } from './examples.js'
 export * from './parts.js'
 export * from './reference.js'

@@ -1,5 +1,5 @@
 /** The recorded calls that the reference shows, read as the service reads and writes them. */
-import { operations } from '@hermod/protocol'
+import { type Operation, operations } from '@hermod/protocol'
 import { openApiDocument, referenceSections } from '@hermod/protocol/openapi'
 import { describe, expect, it } from 'vitest'
 import { jsonValue } from '../http/bodies/body-value.js'
@@ -42,5 +42,17 @@ describe('the examples of the reference', () => {
       described.map(async ({ id, example }) => [id, await faultOf(id, example)]),
     )
     expect(Object.fromEntries(faults.filter(([, fault]) => fault !== null))).toEqual({})
+  })
+
+  it('have an answer that the service could have written, or answer a file', () => {
+    for (const { id, answerExample, answersFile } of described) {
+      const operation = byId.get(id) as Operation
+      if (answersFile) continue
+      expect(answerExample, `${id} has an example; npm run examples records it`).toBeDefined()
+      const { code, message, ...payload } = answerExample as Record<string, unknown>
+      expect([code, message], id).toEqual([200, null])
+      const { data, ...extras } = payload
+      compileAnswerCheck(operation)?.({ data, extras }, JSON.stringify(answerExample))
+    }
   })
 })

@@ -137,9 +137,10 @@ function parametersOf(
 function lostCallers(earlier: DescribedOperation, later: DescribedOperation): string[] {
   const isKept = (known: DescribedOperation['security'][number]) =>
     later.security.some((offered) =>
-      Object.entries(offered).every(([scheme, scopes]) =>
-        scopes?.every((scope) => known[scheme as keyof typeof known]?.includes(scope) ?? false) &&
-        scheme in known,
+      Object.entries(offered).every(
+        ([scheme, scopes]) =>
+          scopes?.every((scope) => known[scheme as keyof typeof known]?.includes(scope) ?? false) &&
+          scheme in known,
       ),
     )
   return earlier.security

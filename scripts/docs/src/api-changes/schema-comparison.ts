@@ -1,5 +1,5 @@
 /** Comparison of two schemas of one value, as clients of the earlier one see it. */
-import { type JsonSchema, lastSegment, type OpenApiDocument } from '@hermod/protocol/openapi'
+import { type JsonSchema, type OpenApiDocument, resolveSchema } from '@hermod/protocol/openapi'
 
 /** `input`: what clients send, which must stay accepted. `output`: what they get. */
 export type Direction = 'input' | 'output'
@@ -111,16 +111,20 @@ export class SchemaComparison {
 /** The alternatives of a schema by their types; those of one type are numbered. */
 type Options = ReadonlyMap<string, JsonSchema>
 
-function optionsOf(schema: JsonSchema, { components }: Pick<OpenApiDocument, 'components'>): Options {
+function optionsOf(
+  schema: JsonSchema,
+  { components }: Pick<OpenApiDocument, 'components'>,
+): Options {
   const options = new Map<string, JsonSchema>()
+  const freeName = (kind: string) => {
+    let name = kind
+    for (let number = 2; options.has(name); number++) name = `${kind} ${number}`
+    return name
+  }
   const add = (option: JsonSchema): void => {
-    if (option.$ref !== undefined) return add(components.schemas[lastSegment(option.$ref)] ?? {})
-    if (option.anyOf) return option.anyOf.forEach(add)
-    for (const kind of [option.type ?? 'any'].flat()) {
-      let name = kind
-      for (let number = 2; options.has(name); number++) name = `${kind} ${number}`
-      options.set(name, option)
-    }
+    const resolved = resolveSchema(components.schemas, option)
+    if (resolved.anyOf) for (const each of resolved.anyOf) add(each)
+    else for (const kind of [resolved.type ?? 'any'].flat()) options.set(freeName(kind), resolved)
   }
   add(schema)
   return options

@@ -55,10 +55,6 @@ export const linkIdentity = operation({
     password,
     proof,
   },
-  example: {
-    assertion: 'eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJhcHAifQ.c2lnbmF0dXJl',
-    password: 'correct horse battery',
-  },
   data: done,
   violationsOf: (params) => userFaults(params, 'assertion'),
   bodyBytesPerToken: 1_024,

@@ -121,12 +121,6 @@ export const setIdentityIssuer = operation({
       }),
     ),
   },
-  example: {
-    app_id: 'demo',
-    issuer: 'https://issuer.example',
-    jwks_url: 'https://issuer.example/jwks.json',
-    audience: ['chat'],
-  },
   data: IdentityIssuer,
   violationsOf: issuerFaults,
   errors: ['app_not_found', 'issuer_limit_reached'],

@@ -60,12 +60,6 @@ export const issueToken = operation({
       ),
     ),
   },
-  example: {
-    issuer: 'app',
-    subject: '4711',
-    device_guid: 'a-browser',
-    create: { nick_name: 'Ann' },
-  },
   data: TokenRecord,
   extras: { created },
   violationsOf: (params) => [

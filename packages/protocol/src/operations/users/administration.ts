@@ -68,7 +68,6 @@ export const findUsers = operation({
       }),
     ),
   },
-  example: { issuer: 'app', subjects: ['4711', '4712'] },
   data: array(FoundUser),
   violationsOf: lookUpFaults,
   origin: 'extension',

@@ -4,20 +4,45 @@ import { certificateFields, PushSimulator } from '@hermod/push-simulator'
 import { type Backend, TempFolder, waitFor } from '@hermod/testkit'
 import { WebhookReceiver } from '@hermod/testkit/webhooks'
 import { InProcessServer } from '../in-process-server.js'
+import { endOfJob } from '../long-jobs.js'
 import type { WalkContext } from '../walk/walk-fixture.js'
 import { type Identity, type Params, WalkWorld } from '../walk/walk-world.js'
 
 /** A certificate of the simulated gateway, to whose devices pushes go. */
 export const pushChannel = 'ios_gw'
-const deviceToken = 'a1'.repeat(32)
+/** A device of the gateway, as the user binds it. */
+export const pushBinding = {
+  device_sn: 1,
+  device_token: 'a1'.repeat(32),
+  notifier_name: pushChannel,
+}
 
 export class ExampleWorld implements AsyncDisposable {
+  #backup: Promise<{ readonly job_id: number }> | undefined
+
   private constructor(
     readonly server: InProcessServer,
     readonly context: WalkContext,
     private readonly backups: TempFolder,
+    private readonly receiver: WebhookReceiver,
     private readonly parts: readonly AsyncDisposable[],
   ) {}
+
+  /** Addresses and folders of this machine, and those that stand for them. */
+  get texts(): readonly (readonly [string, string])[] {
+    return [
+      [this.server.url, 'https://chat.example.com'],
+      [this.receiver.url, 'https://hooks.example.com/hermod'],
+      [this.backups.path, '/var/backups/hermod'],
+      ['http://localhost:9/hook', 'https://hooks.example.com/hermod'],
+      ['http://127.0.0.1:9', 'https://push.example.com'],
+    ]
+  }
+
+  /** Where a receiver takes events. */
+  get receiverUrl(): string {
+    return this.receiver.url
+  }
 
   /** Where backups go. */
   get backupFolder(): { readonly folder: string } {
@@ -27,18 +52,19 @@ export class ExampleWorld implements AsyncDisposable {
   static async create(backend: Backend): Promise<ExampleWorld> {
     const receiver = await WebhookReceiver.start({ verify: () => {} })
     const simulator = await PushSimulator.start({})
-    const server = await InProcessServer.start(backend, {
+    const settings = {
       HERMOD_OUTBOUND_ALLOW: '127.0.0.1',
       HERMOD_ALERT_URL: receiver.url,
-      HERMOD_STREAM_SILENT_SECONDS: '3600',
-    })
+      HERMOD_ALERT_SECRET: `whsec_${Buffer.alloc(32, 'a').toString('base64')}`,
+    }
+    const server = await InProcessServer.start(backend, settings, 'gateway')
     const world = await WalkWorld.create(server)
     const subject = await world.newPerson(world.here, { username: 'alice' })
     const friend = await world.newPerson(world.here, { username: 'bob' })
     const context = { world, subject, friend }
     const backups = new TempFolder('example-backups')
     const parts = [server, simulator, receiver]
-    const example = new ExampleWorld(server, context, backups, parts)
+    const example = new ExampleWorld(server, context, backups, receiver, parts)
     await example.#fill(simulator)
     return example
   }
@@ -53,7 +79,6 @@ export class ExampleWorld implements AsyncDisposable {
       environment: 1,
       ...certificateFields(gateways[pushChannel].certificate),
     }
-    const binding = { device_sn: 1, device_token: deviceToken, notifier_name: pushChannel }
     const hello = { type: 1, content_type: 0, content: 'Hello Alice', targets: [subject.id] }
     const steps: readonly [unknown, Identity, Params][] = [
       [api.updateProfile, alice, { nick_name: 'Alice' }],
@@ -63,7 +88,7 @@ export class ExampleWorld implements AsyncDisposable {
       [api.blockUser, alice, { user_id: await world.stranger() }],
       [api.sendMessage, bob, hello],
       [api.setPushCertificate, world.operator, certificate],
-      [api.bindPushToken, alice, binding],
+      [api.bindPushToken, alice, pushBinding],
     ]
     for (const [operation, identity, params] of steps)
       await world.prepare(operation as api.Operation, identity, params)
@@ -83,14 +108,26 @@ export class ExampleWorld implements AsyncDisposable {
     )
   }
 
-  /** Makes the row of another node. */
-  async otherNode({ isDead = false } = {}): Promise<{ readonly node_id: string }> {
-    const node_id = isDead ? 'node-2' : 'node-1'
-    const heartbeat = isDead ? 1 : Date.now()
-    await this.server.sql.run(`insert into nodes
-      (node_id, lease, started_at, heartbeat_at, ended_at, drain, version, schema, host, pool, figures, settings)
-      values ('${node_id}', ${isDead ? 902 : 901}, 1, ${heartbeat}, ${isDead ? 1 : 'null'}, 0, '', 1, 'chat-2', 1, '{}', '{}')`)
-    return { node_id }
+  /** Starts the service as after a restore of its database. */
+  async restore(): Promise<void> {
+    const { server } = this
+    await server.sql.run("update database_identity set state = 'restored', state_since = 1")
+    await server.stop()
+    await server.startAgain()
+  }
+
+  /** Makes a backup, once. @returns its job */
+  backup(): Promise<{ readonly job_id: number }> {
+    this.#backup ??= this.#makeBackup()
+    return this.#backup
+  }
+
+  async #makeBackup(): Promise<{ readonly job_id: number }> {
+    const { world } = this.context
+    const create = api.createBackup as api.Operation
+    const { job_id } = (await world.prepare(create, world.operator, this.backupFolder))?.data ?? {}
+    await endOfJob(this.server, job_id)
+    return { job_id }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

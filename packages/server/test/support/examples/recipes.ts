@@ -4,12 +4,12 @@
  */
 import * as api from '@hermod/protocol'
 import { type Envelope, GatewayClient, type Json } from '@hermod/testkit'
-import { fileIdOf, fileTypes, pathOf, png, signOf, targets, upload } from '../files/files.js'
+import { fileIdOf, fileTypes, png, signOf, targets, upload } from '../files/files.js'
 import { endOfJob } from '../long-jobs.js'
 import { asSubject } from '../walk/walk-fixture.js'
 import { assertionIn } from '../walk/walk-fixtures-users.js'
 import type { Params } from '../walk/walk-world.js'
-import { type ExampleWorld, pushChannel } from './example-world.js'
+import { type ExampleWorld, pushBinding, pushChannel } from './example-world.js'
 
 /** A call of one operation. */
 export interface Recipe {
@@ -29,6 +29,26 @@ async function prepare(
   const { world } = context
   const identity = as === 'subject' ? asSubject(context) : world.operator
   return (await world.prepare(operation as api.Operation, identity, params))?.data
+}
+
+// Users of another system
+
+const identityRecipes: Readonly<Record<string, Recipe>> = {
+  [api.issueToken.id]: {
+    params: () => ({
+      ...{ issuer: 'app', subject: '4711', device_guid: 'a-browser' },
+      create: { nick_name: 'Ann' },
+    }),
+  },
+  [api.findUsers.id]: { params: () => ({ issuer: 'app', subjects: ['4711', '4712'] }) },
+  [api.setIdentityIssuer.id]: {
+    params: (example) => ({
+      ...hereAsApp(example),
+      issuer: 'https://login.example.com',
+      jwks_url: 'https://login.example.com/jwks.json',
+      audience: ['chat'],
+    }),
+  },
 }
 
 // Files
@@ -86,6 +106,7 @@ const fileRecipes: Readonly<Record<string, Recipe>> = {
 async function task(example: ExampleWorld, message: Params = {}): Promise<{ task_id: number }> {
   const { world, subject } = example.context
   const { adminToken: token, appId } = world.here
+  await prepare(example, api.bindPushToken, 'subject', pushBinding)
   const started = await world.prepare(
     api.startPushTask as api.Operation,
     { token, appId },
@@ -108,7 +129,7 @@ const taskOfApp = async (example: ExampleWorld) => ({
   ...(await endedTask(example)),
 })
 const subjectOf = ({ context: { subject } }: ExampleWorld) => ({ user_id: subject.id })
-const tomorrow = () => new Date(Date.now() + 86_400_000).toISOString()
+const tomorrow = () => Math.floor(Date.now() / 1000) + 86_400
 
 /** Over the socket, where alone such an operation works. */
 async function callInSession(
@@ -118,7 +139,8 @@ async function callInSession(
 ): Promise<Envelope> {
   using client = await GatewayClient.connect(server.url)
   await client.open({ appId: subject.appId, accessToken: subject.token })
-  return client.call(operation.id, params)
+  const { id: _, ...envelope } = await client.call(operation.id, params)
+  return envelope
 }
 
 const pushRecipes: Readonly<Record<string, Recipe>> = {
@@ -162,13 +184,22 @@ async function doomed(example: ExampleWorld): Promise<Params> {
   return { ...hereAsApp(example), user_id: id }
 }
 
-async function backup(example: ExampleWorld): Promise<{ job_id: number }> {
-  const { job_id } = await prepare(example, api.createBackup, 'operator', example.backupFolder)
+async function erased(example: ExampleWorld): Promise<Params> {
+  const { app_id, user_id } = await doomed(example)
+  const order = { app_id, user_id, messages: 'keep', reason: 'The user asked for it.' }
+  const { job_id } = await prepare(example, api.eraseUser, 'operator', order)
   await endOfJob(example.server, job_id)
-  return { job_id }
+  return { app_id, user_id }
+}
+
+/** An endpoint that takes events. */
+async function endpoint(example: ExampleWorld): Promise<Params> {
+  const made = await prepare(example, api.createWebhook, 'subject', { url: example.receiverUrl })
+  return { endpoint_id: made.endpoint_id }
 }
 
 const operatorRecipes: Readonly<Record<string, Recipe>> = {
+  [api.createApp.id]: { params: () => ({ app_id: 'helpdesk', name: 'Help desk' }) },
   [api.testAssertion.id]: {
     params: async (example) => ({
       ...hereAsApp(example),
@@ -191,22 +222,47 @@ const operatorRecipes: Readonly<Record<string, Recipe>> = {
     },
   },
   [api.createBackup.id]: { params: (example) => example.backupFolder },
-  [api.listBackups.id]: {
+  ...of([api.listBackups, api.verifyBackup, api.pruneBackups], async (example) => {
+    await example.backup()
+    return example.backupFolder
+  }),
+  [api.checkErased.id]: { params: erased },
+  ...of([api.testWebhook, api.updateWebhook], endpoint),
+  ...of([api.testWebhookByOperator, api.updateWebhookByOperator], async (example) => ({
+    ...hereAsApp(example),
+    ...(await endpoint(example)),
+  })),
+  [api.listWebhooks.id]: {
     params: async (example) => {
-      await backup(example)
-      return example.backupFolder
+      await endpoint(example)
+      return {}
     },
   },
-  [api.pruneBackups.id]: { params: (example) => example.backupFolder },
-  [api.verifyBackup.id]: { params: (example) => example.backupFolder },
-  [api.getJob.id]: { params: backup },
-  [api.cancelJob.id]: { params: backup },
-  [api.drainNode.id]: { params: (example) => example.otherNode() },
-  [api.removeNode.id]: { params: (example) => example.otherNode({ isDead: true }) },
+  [api.listWebhooksByOperator.id]: {
+    params: async (example) => {
+      await endpoint(example)
+      return hereAsApp(example)
+    },
+  },
+  ...of([api.getJob, api.cancelJob], (example) => example.backup()),
+  [api.finishRestore.id]: {
+    params: async (example) => {
+      await example.restore()
+      return { end_logins: false }
+    },
+  },
+}
+
+function of(
+  operations: readonly { readonly id: string }[],
+  params: Recipe['params'],
+): Readonly<Record<string, Recipe>> {
+  return Object.fromEntries(operations.map(({ id }) => [id, { params }]))
 }
 
 /** By the ids of the operations. */
 export const recipes: Readonly<Record<string, Recipe>> = {
+  ...identityRecipes,
   ...fileRecipes,
   ...pushRecipes,
   ...operatorRecipes,

@@ -1,12 +1,13 @@
 /** Replaces what differs between two runs in recorded calls: IDs, times, tokens and made-up names. */
+import { exampleUserId } from '@hermod/protocol/openapi'
 import type { Json } from '@hermod/testkit'
 
-const firstId = 1_544_218_012_459_008
 const idStep = 65_536
 const recordedAt = Date.UTC(2026, 11, 1, 9)
 const yearMs = 366 * 86_400_000
 const hourMs = 3_600_000
 const names = ['carol', 'dave', 'erin', 'frank', 'grace', 'heidi', 'ivan', 'judy']
+const fileId = '7qwta9ep5zhksdh3s6yvjrep5'
 const entriesShown = 2
 /** Texts of tests, as examples show them. */
 const words: Readonly<Record<string, string>> = {
@@ -22,6 +23,8 @@ const words: Readonly<Record<string, string>> = {
 /** Members whose texts are random or secret. */
 const secretMember =
   /(?:^|_)(?:token|secret|cursor|key_secret|public_key|sign|qr_info|qr_text|ticket|assertion|signature|next|pos|epoch|fingerprint)$/
+const keyMember = /key_id$/
+const durationMember = /^duration_ms$/
 
 export interface ScrubOptions {
   readonly now: number
@@ -35,6 +38,7 @@ export interface ScrubOptions {
 export function scrubber({ now, ids, texts }: ScrubOptions): (value: Json) => Json {
   const idsSeen = [...ids]
   const namesSeen: string[] = []
+  const filesSeen: string[] = []
 
   function place<T>(list: T[], value: T): number {
     const at = list.indexOf(value)
@@ -46,7 +50,7 @@ export function scrubber({ now, ids, texts }: ScrubOptions): (value: Json) => Js
       return recordedAt + Math.round((value - now) / hourMs) * hourMs
     if (Math.abs(value * 1000 - now) < yearMs)
       return recordedAt / 1000 + Math.round((value - now / 1000) / 3600) * 3600
-    return value < 2 ** 40 ? value : firstId + place(idsSeen, value) * idStep
+    return value < 2 ** 48 ? value : exampleUserId + place(idsSeen, value) * idStep
   }
 
   function scrubText(text: string): string {
@@ -57,6 +61,14 @@ export function scrubber({ now, ids, texts }: ScrubOptions): (value: Json) => Js
         return names[at] ?? `user${at}`
       })
       .replace(/\bhm([a-z])_[\w.-]+/g, 'hm$1_example')
+      .replace(/\b(ticket|file_sign|sign)=[\w.%-]+/g, '$1=example')
+      .replace(/\b(app-|guest_|user_)[0-9a-z]{10}\b/g, '$1k3w9f2m7qx')
+      .replace(/\b[0-9a-hjkmnp-tv-z]{26}\b/g, (id) => `${fileId}${place(filesSeen, id)}`)
+      .replace(/https:\/\/127\.0\.0\.1:\d+/g, 'https://push.example.com')
+      .replace(/(\/push\/receipts\/\w+\/)[\w.-]+/g, '$1example')
+      .replace(/\b[0-9a-f]{64}\b/g, 'c6ab9e33'.repeat(8))
+      .replace(/\d{8}T\d{6}Z-\w{6}/g, '20261201T090000Z-k3w9f2')
+      .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, new Date(recordedAt).toISOString())
       .replace(/\d{13,16}/g, (digits) => String(scrubNumber(Number(digits))))
   }
 
@@ -66,9 +78,16 @@ export function scrubber({ now, ids, texts }: ScrubOptions): (value: Json) => Js
       return Object.fromEntries(
         Object.entries(value).map(([name, each]) => [name, scrub(each, name)]),
       )
-    if (typeof value === 'number') return scrubNumber(value)
+    if (typeof value === 'number') return durationMember.test(member) ? 2 : scrubNumber(value)
     if (typeof value !== 'string') return value
-    const isSecret = secretMember.test(member) && value.length > 12 && !value.startsWith('http')
+    if (keyMember.test(member) && value !== '') return 'zpHi7uWl'
+    if (member === 'mobile' && value !== '') return '+14155550123'
+    if (member === 'password' && value.length === 20) return 'made-by-the-service1'
+    const isSecret =
+      secretMember.test(member) &&
+      member !== 'hmac_secret' &&
+      value.length > 12 &&
+      !value.startsWith('http')
     if (isSecret && !/^hm[a-z]_/.test(value)) return `example-${member.replaceAll('_', '-')}`
     return scrubText(value)
   }
