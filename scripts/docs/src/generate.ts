@@ -1,8 +1,9 @@
 /**
  * Writes docs/reference, a table of the push guide and types of the client from the definitions
  * that the server runs. With --check it fails when a page is not current, a citation of a rule or a
- * section or a link is broken, a text for callers cites one, or a guide for developers or a comment
- * names a missing file.
+ * section or a link is broken, a text for callers cites one, a guide for developers or a comment
+ * names a missing file, a block of code has no mark, or a page names a command that does not exist.
+ * With --blocks it lists the blocks of code, and how each is run.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -10,10 +11,12 @@ import { fileURLToPath } from 'node:url'
 import { errorCatalogue, type Operation, openSession, operations } from '@hermod/protocol'
 import { asyncApiDocument } from '@hermod/protocol/asyncapi'
 import { openApiDocument } from '@hermod/protocol/openapi'
+import { hermodProgram } from '@hermod/server/dist/commands/program.js'
 import { configReference } from '@hermod/server/dist/config/reference.js'
 import { builtOperationIds } from '@hermod/server/dist/context/handlers.js'
 import { openApiExamples } from '@hermod/server/dist/http/routes/openapi-examples.js'
 import { lineTypes } from '@hermod/server/dist/transfer/lines.js'
+import { badBlocks, blocksOf, listedBlocks } from './blocks.js'
 import {
   type CitingText,
   citingErrors,
@@ -31,6 +34,7 @@ import { renderStream, renderStreamSchema, streamSchemaFile } from './import-str
 import { type LockFile, renderLicenses } from './licenses.js'
 import { brokenLinks } from './links.js'
 import { missingCommentedFiles, missingPaths } from './named-paths.js'
+import { unknownCommands } from './named-commands.js'
 import { withPushChannels } from './push-channels.js'
 import { renderAvailability, renderErrors, renderOperations } from './render.js'
 import { renderScopes } from './scopes.js'
@@ -115,10 +119,11 @@ function generatedOperations(): string[] {
   return existsSync(path) ? readdirSync(path).map((name) => `operations/${name}`) : []
 }
 
-function problems(): string[] {
+async function problems(): Promise<string[]> {
   const all = citingTexts()
+  const blocks = blocksOfPages(all)
   // Their samples cite and name missing things.
-  const texts = all.filter(({ path }) => !/(citations|named-paths)\.test\.ts$/.test(path))
+  const texts = all.filter(({ path }) => !/(blocks|citations|named-commands|named-paths)\.test\.ts$/.test(path))
   const sources = texts.filter(({ path }) => /^packages[/\\]\w+[/\\]src[/\\]/.test(path))
   return [
     ...stale.map(([name]) => `${join('docs/reference', name)} is not current; run npm run docs`),
@@ -126,6 +131,12 @@ function problems(): string[] {
     ...danglingCitations(texts, statedRules(current(join(folder, 'behaviour.md')) ?? '')),
     ...danglingSections(texts, pagesOf(all)),
     ...brokenLinks(pagesOf(all), (path) => existsSync(join(root, path))),
+    ...badBlocks(blocks, (path) => existsSync(join(root, path))),
+    ...unknownCommands(
+      // A decision names what was rejected.
+      pagesOf(all.filter(({ path }) => !/^docs[/\\]decisions/.test(path))),
+      await hermodProgram(),
+    ),
     ...citingErrors(errorCatalogue, sources),
     ...all
       .filter(({ path }) => guides.test(path))
@@ -142,10 +153,16 @@ function pagesOf(texts: readonly CitingText[]): Readonly<Record<string, string>>
   return Object.fromEntries(found.map(({ path, text }) => [path.replaceAll('\\', '/'), text]))
 }
 
+function blocksOfPages(texts: readonly CitingText[]) {
+  return Object.entries(pagesOf(texts)).flatMap(([path, text]) => blocksOf(path, text))
+}
+
 const stale = Object.entries(pages).filter(([name, text]) => current(join(folder, name)) !== text)
 const leftover = generatedOperations().filter((name) => !(name in pages))
-if (process.argv.includes('--check')) {
-  const found = problems()
+if (process.argv.includes('--blocks')) {
+  process.stdout.write(listedBlocks(blocksOfPages(citingTexts())))
+} else if (process.argv.includes('--check')) {
+  const found = await problems()
   for (const problem of found) process.stderr.write(`${problem}\n`)
   if (found.length > 0) process.exitCode = 1
 } else {

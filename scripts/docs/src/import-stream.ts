@@ -18,7 +18,7 @@ export function renderStreamSchema(): string {
 
 export function renderStream(): string {
   return markdownPage('Files of Stream', [
-    'The lines that `hermod import stream` reads. [Moving](../guides/moving.md#from-stream) shows how to use it, [086](../decisions/086-import-from-stream.md) explains the choices.',
+    'The lines that `hermod import stream` reads. [Moving](../guides/importing.md#from-stream) shows how to use it, [086](../decisions/086-import-from-stream.md) explains the choices.',
     `A file has one JSON object a line, or is a JSON array of objects, in UTF-8. An object has a \`type\` and the members below in \`data\` (in older files \`item\`). Items come in any order. [${streamSchemaFile}](${streamSchemaFile}) has the JSON Schema. Members that are null or \`""\` count as absent. Other members are custom: those of messages are kept, all others are counted and left out.`,
     ...Object.entries(streamItems).flatMap(([type, fields]) => [
       `## ${type}`,

@@ -115,13 +115,20 @@ export function fieldRows(caption: string, fields: readonly ReferenceField[]): s
   return `${caption}:\n\n${markdownTable(['Field', 'Type', 'Required', 'Meaning'], rows)}`
 }
 
+/** The mark of the blocks of generated pages, see blocks.ts. */
+const generatedBlocks =
+  '<!-- not run: made from the sources; packages/server/test/service/walk.test.ts calls every operation, and the build compiles every declaration -->'
+
 /** @param source the folder that the page is made from */
 export function markdownPage(
   title: string,
   parts: readonly string[],
   source = 'packages/protocol',
 ): string {
-  return `${[noticeOf(source), `# ${title}`, ...parts].join('\n\n')}\n`
+  const notices = parts.some((part) => part.includes('```'))
+    ? `${noticeOf(source)}\n${generatedBlocks}`
+    : noticeOf(source)
+  return `${[notices, `# ${title}`, ...parts].join('\n\n')}\n`
 }
 
 export function markdownTable(

@@ -95,7 +95,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoredBa
 function requireRestorable({ engine, schema, version }: Manifest): void {
   if (engine !== 'sqlite')
     throw new BackupError(
-      'the backup has the files of an installation on PostgreSQL and no database; restore the database with the tools of PostgreSQL, and copy the files that files.ndjson names (docs/guides/backup.md)',
+      'the backup has the files of an installation on PostgreSQL and no database; restore the database with the tools of PostgreSQL, and copy the files that files.ndjson names (docs/guides/backup-postgresql.md)',
     )
   const known = currentSchemaNumber({ dialect: sqliteDialect(':memory:') })
   if (schema.number > known)

@@ -50,6 +50,11 @@ const commands: Readonly<Record<string, () => Promise<AddCommands>>> = {
   'push-simulator': async () => (await import('./push-simulator.js')).addPushSimulatorCommand,
 }
 
+/** The whole command as its help shows it, for the check of the pages that name commands. */
+export async function hermodProgram(): Promise<Command> {
+  return createProgram({ version: '' } as CommandDependencies, undefined)
+}
+
 /** @param name of the only command to load; an unknown name loads all */
 async function createProgram(
   dependencies: CommandDependencies,

@@ -90,7 +90,7 @@ export class BackupService {
     const { isEmbedded, filesKind, hasPassphrase, longJobs } = this.options
     if (!filesOnly && !isEmbedded)
       throw refused(
-        'backups of PostgreSQL are made with its own tools, such as pgBackRest or the snapshots of its provider; hermod backup files copies the files; see the guide docs/guides/backup.md',
+        'backups of PostgreSQL are made with its own tools, such as pgBackRest or the snapshots of its provider; hermod backup files copies the files; see the guide docs/guides/backup-postgresql.md',
       )
     if (filesOnly && filesKind !== 'folder')
       throw refused(
