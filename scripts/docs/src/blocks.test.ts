@@ -36,7 +36,7 @@ it('a block has the marks before it, or those before the first heading of its pa
     [5, 'a.test.ts', undefined, undefined],
     [10, undefined, 'needs a network', undefined],
     [17, 'a.test.ts', undefined, 'users.csv'],
-    [22, 'a.test.ts', undefined, 'c.mjs'],
+    [21, 'a.test.ts', undefined, 'c.mjs'],
   ])
   expect(blocks.map(programOf)).toEqual(['one\n', 'two\n', 'a,b\n', 'three\n'])
   expect(problems(page)).toEqual([])
@@ -59,6 +59,6 @@ it('blocks without a mark, with two, and with a missing test are reported, sampl
 
 it('the list has the blocks of a page by what runs them', () => {
   expect(listedBlocks(blocksOf('p.md', page))).toBe(
-    'p.md\n  not run: needs a network\n    1: sh 10\np.md\n  run: a.test.ts\n    2: sh 5, js 22\n',
+    'p.md\n  not run: needs a network\n    1: sh 10\np.md\n  run: a.test.ts\n    2: sh 5, js 21\n',
   )
 })

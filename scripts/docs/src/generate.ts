@@ -123,7 +123,9 @@ async function problems(): Promise<string[]> {
   const all = citingTexts()
   const blocks = blocksOfPages(all)
   // Their samples cite and name missing things.
-  const texts = all.filter(({ path }) => !/(blocks|citations|named-commands|named-paths)\.test\.ts$/.test(path))
+  const texts = all.filter(
+    ({ path }) => !/(blocks|citations|named-commands|named-paths)\.test\.ts$/.test(path),
+  )
   const sources = texts.filter(({ path }) => /^packages[/\\]\w+[/\\]src[/\\]/.test(path))
   return [
     ...stale.map(([name]) => `${join('docs/reference', name)} is not current; run npm run docs`),

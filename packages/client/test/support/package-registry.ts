@@ -25,7 +25,7 @@ export class PackageRegistry implements Disposable {
 
   /** @param names folders of `packages/`, packed as npm ships them */
   static async start(names: readonly string[]): Promise<PackageRegistry> {
-    const packed = new Map(
+    const packed = new Map<string, Packed>(
       await Promise.all(
         names.map(async (name) => [`@hermod/${name}`, await pack(join(packages, name))] as const),
       ),

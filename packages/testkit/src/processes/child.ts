@@ -81,6 +81,11 @@ export class Child {
     if (this.#process.pid !== undefined && this.#exit === null) send(this.#process.pid, signal)
   }
 
+  /** Sends SIGKILL to all processes of its group, also when it has ended itself. */
+  killGroup(): void {
+    if (this.#process.pid !== undefined) send(-this.#process.pid, 'SIGKILL')
+  }
+
   /** Sends SIGKILL to the process and its descendants. */
   killTree(): void {
     if (this.#process.pid === undefined || this.#exit !== null) return

@@ -14,6 +14,7 @@ import { hermodEnvironment, hermodScript } from '../hermod-command.js'
 
 const root = resolve(import.meta.dirname, '../../../../..')
 const ofCheckout = ['node_modules', 'packages', 'examples', 'package.json']
+const ended = '--- the shell ended'
 const kill = 'kill -9 "$(cat data/hermod.pid)"'
 
 /** Starts `hermod` as npx does, without the half second that npx takes for itself. */
@@ -25,13 +26,15 @@ exec "${join(process.execPath, '../npx')}" "$@"
 export interface GuideShellOptions {
   /** Settings of the service. */
   readonly env?: Readonly<Record<string, string>>
+  /** Absolute folders of the page that lie in the folder of the shell, such as `/mnt/`. */
+  readonly folders?: readonly string[]
   /** Texts of the page, and what stands for them here. */
   readonly replace?: Readonly<Record<string, string>>
 }
 
 export class GuideShell implements AsyncDisposable {
   readonly #bash: Child
-  readonly #replace: readonly (readonly [string, string])[]
+  readonly #replace: [string, string][]
   readonly #env: NodeJS.ProcessEnv
   readonly #children: Child[] = []
   #blocks = 0
@@ -39,14 +42,17 @@ export class GuideShell implements AsyncDisposable {
   private constructor(
     readonly folder: TempFolder,
     public server: ServerProcess,
-    { replace = {} }: GuideShellOptions,
+    { replace = {}, folders = [] }: GuideShellOptions,
   ) {
-    this.#replace = Object.entries({ '127.0.0.1:8080': new URL(server.url).host, ...replace })
+    this.#replace = [
+      ...Object.entries({ '127.0.0.1:8080': new URL(server.url).host, ...replace }),
+      ...folders.map((each): [string, string] => [each, join(folder.path, each)]),
+    ]
     const path = `${join(folder.path, '.bin')}:${process.env.PATH}`
     const quiet = { npm_config_update_notifier: 'false', NO_COLOR: '1' }
     this.#env = { ...hermodEnvironment({}), ...quiet, PATH: path }
     this.#bash = new Child(['bash'], { cwd: folder.path, env: this.#env, takesInput: true })
-    this.#bash.write('exec 2>&1; set -eo pipefail')
+    this.#bash.write(`exec 2>&1; set -eo pipefail; trap 'echo; echo "${ended}"' EXIT`)
   }
 
   /** Starts a service with the application `hermod`, whose data folder is `data`. */
@@ -63,6 +69,16 @@ export class GuideShell implements AsyncDisposable {
       ...(options.env && { env: options.env }),
     })
     return new GuideShell(folder, server, options)
+  }
+
+  /** Lets another text stand for one of the page from now on. */
+  replace(from: string, to: string): void {
+    this.#replace.unshift([from, to])
+  }
+
+  /** Runs what the page asks for in words. */
+  async do(text: string): Promise<string> {
+    return this.run({ page: 'the test', line: this.#blocks, text })
   }
 
   /** Saves a text under a name in the folder, as a reader does. */
@@ -83,7 +99,7 @@ export class GuideShell implements AsyncDisposable {
     const before = this.#bash.output().length
     this.#bash.write(`. ${script} </dev/null; echo; echo '${end}'`)
     const output = () => this.#bash.output().slice(before)
-    const hasEnded = () => output().includes(end) || this.#bash.exit !== null
+    const hasEnded = () => output().includes(end) || output().includes(ended)
     await waitFor(hasEnded, { what: `the end of ${place}`, timeoutMs: 90_000 }).catch((cause) => {
       throw new Error(`${place} printed:\n${output()}`, { cause })
     })
@@ -131,7 +147,8 @@ export class GuideShell implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.interrupt()
-    this.#bash.killTree()
+    // Its background jobs are in its group, also when it has ended.
+    this.#bash.killGroup()
     await this.#bash.exited
     await this.server[Symbol.asyncDispose]()
     this.folder[Symbol.dispose]()

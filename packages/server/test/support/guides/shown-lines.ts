@@ -3,9 +3,9 @@
 /** IDs and times, which differ from run to run. */
 const changing = /\d{9,}|[\da-f]{8}-[\da-f]{4}-[\da-f-]+/g
 
-/** @returns the JSON lines of the sample that no line of the output is like */
+/** @returns the JSON lines of the sample that nothing in the output is like */
 export function missingLines(sample: string, output: string): string[] {
-  const printed = output.split('\n').flatMap(parsed)
+  const printed = output.split('\n').flatMap(parsed).flatMap(withParts)
   return sample
     .trimEnd()
     .split('\n')
@@ -18,6 +18,12 @@ function parsed(line: string): unknown[] {
   } catch {
     return []
   }
+}
+
+/** A value with all that is in it: a page may show a part of an answer. */
+function withParts(value: unknown): unknown[] {
+  const parts = typeof value === 'object' && value !== null ? Object.values(value) : []
+  return [value, ...parts.flatMap(withParts)]
 }
 
 /** Whether a value is that of the sample, in which `…` stands for any text and large numbers for any. */
