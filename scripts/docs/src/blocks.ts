@@ -49,7 +49,10 @@ class PageReader {
   constructor(readonly page: string) {}
 
   take(line: string, number: number): void {
-    if (this.#open) return this.#takeCode(line)
+    if (this.#open) {
+      this.#takeCode(line)
+      return
+    }
     const mark = marked.exec(line)
     const [, indent, language] = fence.exec(line) ?? []
     if (mark) {
