@@ -7,7 +7,7 @@
  *     node scripts/release-fixture.mjs
  */
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -29,4 +29,6 @@ const { status } = spawnSync(process.execPath, [vitest, 'run', '--project', 'int
   stdio: 'inherit',
   env: { ...process.env, HERMOD_RELEASE_FIXTURE: version, HERMOD_TEST_BACKENDS: 'all' },
 })
+// Half of one would be taken for a whole one.
+if (status !== 0) rmSync(folder, { recursive: true, force: true })
 process.exitCode = status ?? 1

@@ -5,6 +5,7 @@ import { anyBackend, type Backend, TempFolder, testBackends } from '@hermod/test
 import { describe, expect, it } from 'vitest'
 import { loadConfig } from '../../dist/config/config.js'
 import { migrateDatabase } from '../../dist/context/database/migration.js'
+import type { Release } from '../../dist/db/migrations/migrate.js'
 import { createLog } from '../../dist/observability/log.js'
 import { laterRelease } from '../support/database/later-migration.js'
 import {
@@ -34,6 +35,16 @@ async function withPlace<T>(backend: Backend, work: (place: DataPlace) => Promis
   return await work({ dataDir: folder.path, databaseUrl: database.url })
 }
 
+/** Brings the schema up to that of a build, as `hermod migrate` does. @returns its migrations */
+async function upgrade({ dataDir, databaseUrl }: DataPlace, release?: Release) {
+  const env = {
+    HERMOD_DATA_DIR: dataDir,
+    ...(databaseUrl !== undefined && { HERMOD_DATABASE_URL: databaseUrl }),
+  }
+  const options = { ...loadConfig(env), log: createLog('silent'), ...(release && { release }) }
+  return (await migrateDatabase(options, { statusOnly: false })).migrations
+}
+
 /** Opens the data with this build, checks it and uses it. */
 async function use(place: DataPlace, fixture: Fixture): Promise<void> {
   const server = await startOnFixture(place, fixture)
@@ -59,12 +70,7 @@ describe.each(anyBackend())('this build on $name', (backend) => {
     })
     await withPlace(backend, async (place) => {
       const fixture = await restoreFixture(folder.path, backend, place)
-      const env = {
-        HERMOD_DATA_DIR: place.dataDir,
-        ...(place.databaseUrl !== undefined && { HERMOD_DATABASE_URL: place.databaseUrl }),
-      }
-      const options = { ...loadConfig(env), log: createLog('silent'), release: laterRelease(1) }
-      const { migrations } = await migrateDatabase(options, { statusOnly: false })
+      const migrations = await upgrade(place, laterRelease(1))
       expect(migrations.at(-1)).toEqual({ name: '002-made-up', state: 'appliedNow' })
       expect(await countRows(place)).toEqual(fixture.rows)
       await use(place, fixture)
@@ -77,6 +83,8 @@ describe.each(engines)('releases on $name', (backend) => {
   it.each(releases)('the data of %s is opened, checked and used', async (release) => {
     await withPlace(backend, async (place) => {
       const fixture = await restoreFixture(join(releasesFolder, release), backend, place)
+      await upgrade(place)
+      expect(await countRows(place)).toMatchObject(fixture.rows)
       await use(place, fixture)
     })
   })

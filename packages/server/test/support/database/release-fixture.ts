@@ -54,6 +54,8 @@ export async function makeFixture(
   mkdirSync(folder, { recursive: true })
   const server = await start(place, {
     HERMOD_SECRET_KEY: secretKey,
+    // Later builds use the tokens for years.
+    HERMOD_USER_TOKEN_DAYS: '3650',
     // An endpoint of webhooks, which is disabled.
     HERMOD_OUTBOUND_ALLOW: '127.0.0.1,::1',
   })
@@ -141,7 +143,8 @@ function start(
 async function fill(server: ServerProcess): Promise<Fixture['users']> {
   await integrityCast(server)
   await walk(server)
-  const [first, second] = [await server.api.newSession(), await server.api.newSession()]
+  // Tokens of the service itself: those that tests issue end after a week.
+  const [first, second] = [await server.api.newLogin(), await server.api.newLogin()]
   for (const text of texts) await sendText(first.api, second.id, text)
   const ticket = { to_id: second.id, to_type: 1, file_type: fileTypes.picture }
   const url = await sendFile(first.api, ticket, png)
