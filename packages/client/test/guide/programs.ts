@@ -2,27 +2,27 @@
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { TempFolder } from '@hermod/testkit'
+import { programOf } from '../../../../scripts/docs/src/blocks.js'
+import { blocksRunBy } from '../../../../scripts/docs/src/page-blocks.js'
 
 const root = join(import.meta.dirname, '../../../..')
 
 /** The text of docs/guides/client.md. */
 export const guide = readFileSync(join(root, 'docs/guides/client.md'), 'utf8')
-const readme = readFileSync(join(root, 'README.md'), 'utf8')
 
-/** A block of code begins with a comment that names its file. */
-const block = /^```(?:html|js|ts|tsx|vue|svelte)\n(?:\/\/|<!--) (\S+)(?: -->)?\n(.*?)^```$/gms
-
-/** Returns the programs of a text by the names of their files. */
-export function programsOf(text: string): ReadonlyMap<string, string> {
-  return new Map([...text.matchAll(block)].map(([, name = '', program = '']) => [name, program]))
+/** Returns the programs that are marked for a test by the names of their files; '' = without one. */
+function programsOf(test: string, page?: string): ReadonlyMap<string, string> {
+  const blocks = blocksRunBy(join(import.meta.dirname, test))
+  const chosen = blocks.filter((block) => page === undefined || block.page === page)
+  return new Map(chosen.map((block) => [block.file ?? '', programOf(block)]))
 }
 
 /** The programs of the guide and of the README. */
-export const programs = programsOf(`${guide}\n${readme}`)
+export const programs = programsOf('guide.test.ts')
 
 /** Returns the programs of the page of a framework. */
 export function programsOfPage(framework: string): ReadonlyMap<string, string> {
-  return programsOf(readFileSync(join(root, `docs/guides/client-${framework}.md`), 'utf8'))
+  return programsOf('frameworks.test.ts', `docs/guides/client-${framework}.md`)
 }
 
 /** A folder for programs, with the installed package. */

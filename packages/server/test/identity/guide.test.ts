@@ -1,6 +1,6 @@
 /** The backends of docs/guides/identity.md, as they stand there, with a real service. */
 import { spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   anyBackend,
@@ -13,14 +13,13 @@ import {
   waitFor,
 } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { programOf } from '../../../../scripts/docs/src/blocks.js'
+import { blocksRunBy } from '../../../../scripts/docs/src/page-blocks.js'
 import { answerCode } from '../support/answer-codes.js'
 import { ownServer } from '../support/in-process-server.js'
 
-const guide = readFileSync(join(import.meta.dirname, '../../../../docs/guides/identity.md'), 'utf8')
 const programs = new Map(
-  [...guide.matchAll(/^```\w+\n(?:\/\/|#) (\S+)\n(.*?)^```$/gms)].map(
-    ([, name = '', text = '']) => [name, text],
-  ),
+  blocksRunBy(import.meta.filename).map((block) => [block.file ?? '', programOf(block)]),
 )
 const has = (program: string, option: string) =>
   spawnSync(program, [option], { stdio: 'ignore' }).status === 0

@@ -1,6 +1,6 @@
 /** The receivers of docs/guides/webhooks.md, as they stand there, with requests of a real service. */
 import { spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   anyBackend,
@@ -15,13 +15,12 @@ import {
 } from '@hermod/testkit'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { programOf } from '../../../../scripts/docs/src/blocks.js'
+import { blocksRunBy } from '../../../../scripts/docs/src/page-blocks.js'
 import { ownServer } from '../support/in-process-server.js'
 
-const guide = readFileSync(join(import.meta.dirname, '../../../../docs/guides/webhooks.md'), 'utf8')
 const programs = new Map(
-  [...guide.matchAll(/^```\w+\n(?:\/\/|#) (\S+)\n(.*?)^```$/gms)].map(
-    ([, name = '', text = '']) => [name, text],
-  ),
+  blocksRunBy(import.meta.filename).map((block) => [block.file ?? '', programOf(block)]),
 )
 
 const has = (program: string, option: string) =>
