@@ -16,7 +16,7 @@ import { startClusterDemo } from '../dist/cluster/cluster-demo.js'
 import type { RunningDemo } from '../dist/demo.js'
 import type { DemoActor } from '../dist/scene/actor.js'
 import { Stage } from '../dist/scene/stage.js'
-import { focusText, tabTo, violations } from './support/page-checks.js'
+import { focusText, tabTo, violations } from '../../server/test/support/page-checks.js'
 
 const executablePath = testChromium()
 const isWanted = isFullRun && findPostgres() !== null

@@ -16,7 +16,7 @@ import {
 import { type RunningDemo, startDemo } from '../dist/demo.js'
 import { Stage } from '../dist/scene/stage.js'
 import { steps } from '../dist/scene/steps.js'
-import { focusText, tabTo, violations } from './support/page-checks.js'
+import { focusText, tabTo, violations } from '../../server/test/support/page-checks.js'
 
 const executablePath = testChromium()
 

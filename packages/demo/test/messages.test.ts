@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RunningDemo, startDemo } from '../dist/demo.js'
 import { readBack } from '../dist/scene/scrolling.js'
 import { Stage } from '../dist/scene/stage.js'
-import { focusText, violations } from './support/page-checks.js'
+import { focusText, violations } from '../../server/test/support/page-checks.js'
 
 const executablePath = testChromium()
 

@@ -150,11 +150,20 @@ describe('pages', () => {
   it('reference page: loads style and script from this server only', async () => {
     const reference = await call('GET', '/docs')
     const policy = reference.headers['content-security-policy'] ?? ''
-    expect(policy).toContain("default-src 'none'; style-src 'self'; script-src 'self';")
+    expect(policy).toContain(
+      "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self';",
+    )
     expect(policy).not.toContain('unsafe')
     expect(reference.text).not.toMatch(/<style|<script>|<script [^>]*>[^<]|\sstyle=|\son\w+=/)
+    const script = 'text/javascript'
     const loaded = [...reference.text.matchAll(/(?:href|src)="(docs\/[^"]+)"/g)]
-    const types = { 'docs/reference.css': 'text/css', 'docs/reference.js': 'text/javascript' }
+    const types = {
+      'docs/reference.css': 'text/css',
+      'docs/search.js': script,
+      'docs/try-it.js': script,
+      'docs/request.js': script,
+      'docs/reference.js': script,
+    }
     expect(loaded.map(([, path]) => path)).toEqual(Object.keys(types))
     for (const [path, type] of Object.entries(types)) {
       const asset = await call('GET', `/${path}`, { appId: null })

@@ -7,7 +7,7 @@ import type { Metrics } from '../../observability/metrics.js'
 import type { Executor } from '../../pipeline/executor.js'
 import type { Responses } from '../responses.js'
 import { openApiExamples } from './openapi-examples.js'
-import { referencePage } from './reference-page.js'
+import { referencePage } from './reference/page.js'
 import { type RouteFamily, readingRoutes } from './router.js'
 
 /** An address that is no operation, such as /healthz; answers GET and HEAD. */
@@ -65,9 +65,9 @@ export function pageRoutes(
   return { exact }
 }
 
-/** Style, script and the document load from this server, and nothing else runs or loads. */
+/** Style and scripts load from this server, calls go to it, and nothing else runs or loads. */
 const referencePolicy =
-  "default-src 'none'; style-src 'self'; script-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+  "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 /** Returns the pages for health, metrics and the reference, to which / leads. */
 export function servicePages(options: PagesOptions): Readonly<Record<string, Page>> {

@@ -6,10 +6,10 @@ import { expect } from 'vitest'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** Returns what axe finds wrong, with the places. */
-export async function violations(page: Page): Promise<string[]> {
+/** Returns what axe finds wrong, with the places. @param options of axe.run */
+export async function violations(page: Page, options: object = {}): Promise<string[]> {
   await page.evaluate(axe)
-  const found = (await page.evaluate('axe.run()')) as {
+  const found = (await page.evaluate(`axe.run(${JSON.stringify(options)})`)) as {
     violations: { id: string; nodes: { target: string[] }[] }[]
   }
   return found.violations.map(({ id, nodes }) =>

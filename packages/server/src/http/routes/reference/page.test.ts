@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { operations, sendMessage } from '@hermod/protocol'
 import { openApiDocument } from '@hermod/protocol/openapi'
 import { describe, expect, it } from 'vitest'
-import { openApiExamples } from './openapi-examples.js'
-import { referencePage } from './reference-page.js'
+import { openApiExamples } from '../openapi-examples.js'
+import { referencePage } from './page.js'
 
 const document = openApiDocument({
   version: '1.2.3',
@@ -11,6 +12,11 @@ const document = openApiDocument({
   examples: openApiExamples(),
 })
 const page = referencePage(document)
+const assets = join(import.meta.dirname, '../../../../assets/docs')
+
+function articleOf(id: string): string {
+  return new RegExp(`<article id="${id}"[^]*?</article>`).exec(page)?.[0] ?? ''
+}
 
 describe('the reference page', () => {
   it('shows every operation once, with its paths and callers', () => {
@@ -27,7 +33,7 @@ describe('the reference page', () => {
     const links = [...page.matchAll(/href="([^"]+)"/g)].map(([, link]) => link ?? '')
     expect(
       links.filter((link) => !link.endsWith('api.json') && !ids.has(link.replace(/^#/, ''))),
-    ).toEqual(['docs/reference.css'])
+    ).toEqual(['docs/reference.css', 'docs/search.js', 'docs/try-it.js', 'docs/request.js'])
   })
 
   it('gives no id twice', () => {
@@ -35,19 +41,50 @@ describe('the reference page', () => {
     expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([])
   })
 
-  it('loads its own style and script and nothing from elsewhere', () => {
+  it('loads its own style and scripts and nothing from elsewhere', () => {
     const loaded = [...page.matchAll(/<(?:link|img|iframe|script|object|embed)\b[^>]*>/g)]
     expect(loaded.map(([tag]) => tag)).toEqual([
       '<link rel="stylesheet" href="docs/reference.css">',
-      '<script src="docs/reference.js">',
+      '<link rel="modulepreload" href="docs/search.js">',
+      '<link rel="modulepreload" href="docs/try-it.js">',
+      '<link rel="modulepreload" href="docs/request.js">',
+      '<script type="module" src="docs/reference.js">',
     ])
     expect(page).not.toMatch(/<style|@import|url\(|\son\w+=|style=/)
-    const assets = readdirSync(new URL('../../../assets/docs', import.meta.url))
-    expect(assets.toSorted()).toEqual(['reference.css', 'reference.js'])
-    for (const asset of assets)
-      expect(
-        readFileSync(new URL(`../../../assets/docs/${asset}`, import.meta.url), 'utf8'),
-      ).not.toMatch(/@import|url\(|https?:|fetch\(|import\(/)
+    for (const asset of readdirSync(assets))
+      expect(readFileSync(join(assets, asset), 'utf8')).not.toMatch(
+        /@import|url\(|https?:|import\(|innerHTML|eval\(|(?:local|session)Storage/,
+      )
+  })
+
+  it('has an anchor for each field and error of an operation, and for each code', () => {
+    const ids = [...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id)
+    const expected = [
+      'message.send:body.targets',
+      'message.send:answer.msg_ids',
+      'contact.list:query.cursor',
+      'user.private.update:body',
+      'message.send:error.13004',
+      'error-blocked_by_recipient',
+      'error-13004',
+      'header-access-token',
+    ]
+    expect(expected.filter((id) => !ids.includes(id))).toEqual([])
+  })
+
+  it('shows callers, scopes and the right in the group', () => {
+    const kick = articleOf('group.kick')
+    expect(kick).toContain('<dt>Scopes of an Admin token</dt><dd><code>groups</code></dd>')
+    expect(kick).toContain('<dt>Right in the group</dt><dd>moderate (kick, ban, unban, block)</dd>')
+    expect(articleOf('operator.app.list')).not.toContain('Scopes')
+  })
+
+  it('shows the public address where it is configured', () => {
+    const serverUrl = 'https://chat.example.org/im'
+    const builtOperationIds = new Set<string>()
+    const text = referencePage(openApiDocument({ version: '1', builtOperationIds, serverUrl }))
+    expect(text).toContain(`export HERMOD_URL=${serverUrl}\n`)
+    expect(text).not.toContain('own-address')
   })
 
   it('escapes whatever the document says', () => {

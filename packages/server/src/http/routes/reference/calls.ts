@@ -1,0 +1,103 @@
+/** Calls of an operation in TypeScript, from its recorded request. */
+import { isWholeBody, type Operation } from '@hermod/protocol'
+import type { ReferenceOperation } from '@hermod/protocol/openapi'
+
+const lineWidth = 76
+
+/** Writes a value as JSON, or as a literal of TypeScript, with short parts on one line. */
+export function written(value: unknown, language: 'json' | 'ts', indent = ''): string {
+  const single = writtenShort(value, language)
+  if (single.length + indent.length <= lineWidth || typeof value !== 'object' || value === null)
+    return single
+  const inner = `${indent}  `
+  const [open, close] = Array.isArray(value) ? '[]' : '{}'
+  const parts = Array.isArray(value)
+    ? value.map((item) => written(item, language, inner))
+    : membersOf(value).map(
+        ([name, member]) => `${key(name, language)}: ${written(member, language, inner)}`,
+      )
+  const comma = language === 'ts' ? ',' : ''
+  return `${open}\n${parts.map((part) => `${inner}${part}`).join(',\n')}${comma}\n${indent}${close}`
+}
+
+function writtenShort(value: unknown, language: 'json' | 'ts'): string {
+  if (Array.isArray(value))
+    return `[${value.map((item) => writtenShort(item, language)).join(', ')}]`
+  if (typeof value === 'object' && value !== null) {
+    const members = membersOf(value).map(
+      ([name, member]) => `${key(name, language)}: ${writtenShort(member, language)}`,
+    )
+    return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`
+  }
+  return typeof value === 'string' ? text(value, language) : JSON.stringify(value)
+}
+
+function membersOf(value: object): [string, unknown][] {
+  return Object.entries(value).filter(([, member]) => member !== undefined)
+}
+
+function key(name: string, language: 'json' | 'ts'): string {
+  return language === 'ts' && /^[a-zA-Z_$][\w$]*$/.test(name) ? name : text(name, language)
+}
+
+function text(value: string, language: 'json' | 'ts'): string {
+  const json = JSON.stringify(value)
+  if (language === 'json') return json
+  return `'${json.slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
+}
+
+/** The variable of the token that an operation takes; null: it takes none. */
+export function tokenVariable({ callers }: Pick<Operation, 'callers'>): string | null {
+  if (callers === 'anyone' || callers === 'ticket') return null
+  if (callers === 'operator') return 'operatorToken'
+  return callers === 'admin' || callers === 'adminForUser' ? 'adminToken' : 'token'
+}
+
+/** A call with fetch. */
+export function fetchCall(described: ReferenceOperation, operation: Operation): string {
+  const { method, path, request, answersFile } = described
+  const token = tokenVariable(operation)
+  const headers = [
+    operation.callers === 'operator' || operation.callers === 'ticket' ? '' : 'app_id: appId',
+    token === null ? '' : `'access-token': ${token}`,
+    ...Object.entries(request.headers).map(([name, value]) => `${name}: '${value}'`),
+    request.body === undefined ? '' : "'content-type': 'application/json'",
+  ].filter((header) => header !== '')
+  const body = operation.takesFile
+    ? 'form'
+    : request.body !== undefined && `JSON.stringify(${written(request.body, 'ts', '  ')})`
+  return [
+    ...(operation.takesFile
+      ? ['const form = new FormData()', "form.append('file', file, 'picture.png')"]
+      : []),
+    `const response = await fetch(\`\${url}${path}${queryText(request.query)}\`, {`,
+    ...(method === 'GET' ? [] : [`  method: '${method}',`]),
+    ...(headers.length === 0 ? [] : [`  headers: { ${headers.join(', ')} },`]),
+    ...(body ? [`  body: ${body},`] : []),
+    '})',
+    answersFile
+      ? 'const file = await response.blob()'
+      : 'const { code, data, message } = await response.json()',
+  ].join('\n')
+}
+
+function queryText(query: Readonly<Record<string, unknown>>): string {
+  const pairs = Object.entries(query).map(
+    ([name, value]) => `${name}=${encodeURIComponent(String(value))}`,
+  )
+  return pairs.length === 0 ? '' : `?${pairs.join('&')}`
+}
+
+/** A call with `@hermod/client`; null: the client does not have the operation. */
+export function clientCall({ request }: ReferenceOperation, operation: Operation): string | null {
+  if (operation.socket === false) return null
+  const { query, headers, body } = request
+  const parameters = {
+    ...query,
+    ...(isWholeBody(operation.body) ? { [operation.body.whole]: body } : (body as object)),
+  }
+  const acting = headers.user_id === undefined ? '' : `, { userId: ${headers.user_id} }`
+  const extras = Object.keys(operation.extras)
+  const names = ['data', ...extras].join(', ')
+  return `const { ${names} } = await client.call('${operation.id}', ${written(parameters, 'ts')}${acting})`
+}

@@ -1,0 +1,332 @@
+/** The page /docs in a real browser, as its readers use it, with keyboards and on phones too. */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { anyBackend, isFullRun, type Session, testChromium } from '@hermod/testkit'
+import { type Browser, type BrowserContext, chromium, type Page, type Route } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { sharedServer } from '../support/in-process-server.js'
+import { tabTo, violations } from '../support/page-checks.js'
+
+const executablePath = testChromium()
+const shots = join(import.meta.dirname, '../../../../test-output/docs')
+
+const [backend] = anyBackend()
+if (backend === undefined) throw new Error('no database')
+const server = sharedServer(backend)
+
+describe.runIf(executablePath !== null)('the page /docs', () => {
+  let browser: Browser
+  let context: BrowserContext
+  let page: Page
+  /** What the page must not do: break its policy, fail, or ask another host. */
+  const faults: string[] = []
+
+  beforeAll(async () => {
+    mkdirSync(shots, { recursive: true })
+    const args = ['--no-sandbox', '--disable-dev-shm-usage']
+    browser = await chromium.launch({ executablePath: executablePath ?? '', args })
+    context = await browser.newContext({
+      viewport: { width: 1280, height: 900 },
+      permissions: ['clipboard-read', 'clipboard-write'],
+    })
+    page = await context.newPage()
+    page.on('console', (message) => faults.push(message.text()))
+    page.on('pageerror', (error) => faults.push(String(error)))
+    page.on('request', (request) => {
+      if (!request.url().startsWith(server.url)) faults.push(request.url())
+    })
+    if (!isFullRun) await context.route(`${server.url}/docs`, answerSample)
+    await page.goto(`${server.url}/docs`)
+  })
+
+  afterEach(() => expect(faults.splice(0)).toEqual([]))
+
+  afterAll(() => browser?.close())
+
+  const filter = () => page.locator('#filter')
+  const found = () => page.locator('#list li:visible')
+  const article = (id: string) => page.locator(`[id="${id}"]`)
+  const focused = () => page.evaluate('document.activeElement.id')
+  const isOnScreen = (id: string) =>
+    page.evaluate((name) => {
+      const { top, bottom } =
+        document.getElementById(name)?.getBoundingClientRect() ?? new DOMRect()
+      return top >= 0 && bottom > 0 && top < innerHeight
+    }, id)
+
+  it('list: has the method and the summary of each operation', async () => {
+    const link = page.locator('#list a[href="#message.send"]')
+    expect(await link.textContent()).toBe(
+      'PUT POST /message/send Sends a message to users or groups.',
+    )
+    await page.screenshot({ path: join(shots, 'desktop.png') })
+  })
+
+  it('start: shows the address of this installation', async () => {
+    expect(await page.locator('.start').innerText()).toContain(`export HERMOD_URL=${server.url}\n`)
+  })
+
+  it('filter: finds fields, scrolls to the best one and says why', async () => {
+    await filter().fill('reply_to message/send')
+    await page.locator('.hit').waitFor()
+    expect(await page.locator('.best').innerText()).toMatch(
+      /\/message\/send[^]*\nbody reply_to: message that it replies to/,
+    )
+    expect(await isOnScreen('message.send:body.reply_to')).toBe(true)
+    await page.screenshot({ path: join(shots, 'filter.png') })
+    await filter().press('Enter')
+    expect(new URL(page.url()).hash).toBe('#message.send:body.reply_to')
+    expect(await focused()).toBe('message.send:body.reply_to')
+  })
+
+  it('filter: finds codes of errors with the operations that answer them', async () => {
+    await filter().fill('13004')
+    const texts = await found().allInnerTexts()
+    expect(texts.at(-1)).toMatch(/^13004\s+you have been blocked/)
+    expect(texts.join('\n')).toMatch(/\/message\/send[^]*error 13004: blocked_by_recipient/)
+  })
+
+  it('filter: nothing found is shown, and Escape shows everything', async () => {
+    await filter().fill('no such word')
+    expect(await page.locator('#count').innerText()).toBe('0 hits')
+    expect(await found().count()).toBe(0)
+    await filter().press('Escape')
+    expect(await page.locator('#count').innerText()).toBe('')
+    expect(await found().count()).toBeGreaterThan(sample.length)
+  })
+
+  it('copy: puts the code of a block into the clipboard', async () => {
+    const block = article('user.profile.get').locator('.code.curl')
+    await block.getByRole('button', { name: 'Copy curl' }).click()
+    await page.locator('#status:text-is("Copied")').waitFor()
+    const text = await page.evaluate(() => navigator.clipboard.readText())
+    expect(text).toMatch(/^curl -X GET "\$HERMOD_URL\/user\/profile" \\\n/)
+    expect(await block.locator('pre').innerText()).toBe(text)
+  })
+
+  it('examples: show the chosen language, and fetch where the client lacks the operation', async () => {
+    const shown = (id: string) => article(id).locator('.code:not(.answer):visible figcaption')
+    const language = page.getByLabel('Examples')
+    expect(await shown('message.send').allTextContents()).toEqual(['curl'])
+    await language.selectOption('TypeScript')
+    expect(await shown('message.send').allTextContents()).toEqual(['TypeScript, fetch'])
+    await language.selectOption('@hermod/client')
+    expect(await shown('message.send').allTextContents()).toEqual(['TypeScript, @hermod/client'])
+    expect(await shown('operator.app.list').allTextContents()).toEqual(['TypeScript, fetch'])
+    await language.selectOption('curl')
+  })
+
+  describe('try it', () => {
+    let ann: Session
+    let ben: Session
+    const form = () => article('message.send').locator('form')
+    const result = () => form().locator('.result')
+    const send = async (body: string) => {
+      await form().getByLabel('JSON').fill(body)
+      await form().getByRole('button', { name: 'Send' }).click()
+    }
+
+    beforeAll(async () => {
+      ann = await server.api.newSession()
+      ben = await server.api.newSession()
+      await article('message.send').locator('.try').click()
+      await form().getByLabel('app_id').fill(server.appId)
+    })
+
+    it('warns, and shows what is wrong', async () => {
+      expect(await form().innerText()).toContain(`This sends a real call to ${server.url}`)
+      await send('{')
+      await result().getByText('The body is not JSON').waitFor()
+      await send('{}')
+      await result().getByText('access-token is missing').waitFor()
+      const link = result().getByRole('link')
+      expect(await article((await link.getAttribute('href'))?.slice(1) ?? '').count()).toBe(1)
+    })
+
+    it('sends a real message', async () => {
+      await form().getByLabel('access-token').fill(ann.token)
+      const body = { type: 1, content_type: 0, targets: [ben.id], content: 'From the page' }
+      await send(JSON.stringify(body))
+      await form().locator('.response', { hasText: '"code": 200' }).waitFor()
+      expect(await result().innerText()).toMatch(/^HTTP 200, \d+ ms, x-request-id \S+$/)
+      const query = { opposite_id: ann.id, msg_id_start: 0, limit: 1 }
+      const { data } = await ben.api.succeed('GET', '/message/conversation', { query })
+      expect(JSON.stringify(data)).toContain('From the page')
+      await page.screenshot({ path: join(shots, 'try-it.png') })
+    })
+
+    it('keeps the token in memory: other forms have it, no storage, address or log does', async () => {
+      await article('user.profile.get').locator('.try').click()
+      const other = article('user.profile.get').locator('form')
+      expect(await other.getByLabel('access-token').inputValue()).toBe(ann.token)
+      await other.getByRole('button', { name: 'Send' }).click()
+      await other.locator('.response', { hasText: '"code": 200' }).waitFor()
+      const kept = await page.evaluate(async () => [
+        location.href,
+        JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]),
+        JSON.stringify(await indexedDB.databases()),
+        performance.getEntriesByType('resource').map(({ name }) => name),
+      ])
+      expect(JSON.stringify(kept)).not.toContain(ann.token)
+      expect(server.output()).not.toContain(ann.token)
+    })
+
+    it('shows a service that does not answer', async () => {
+      await context.setOffline(true)
+      await send('{}')
+      await result().getByText('No answer').waitFor()
+      await context.setOffline(false)
+      faults.length = 0
+    })
+
+    it('closes with Escape, which gives the focus back', async () => {
+      await form().getByLabel('JSON').press('Escape')
+      expect(await form().count()).toBe(0)
+      expect(await page.evaluate('document.activeElement.textContent')).toMatch(/^Try it/)
+    })
+  })
+
+  it('keyboard: skip link, slash, arrows, Enter and Escape reach everything', async () => {
+    await page.reload()
+    await page.keyboard.press('Tab')
+    expect(await page.evaluate('document.activeElement.hash')).toBe('#content')
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('/')
+    expect(await focused()).toBe('filter')
+    await page.keyboard.type('/message/recall')
+    await page.keyboard.press('ArrowDown')
+    expect(await page.evaluate('document.activeElement.hash')).toBe('#message.recall')
+    expect(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).not.toBe(
+      'none',
+    )
+    await page.keyboard.press('ArrowUp')
+    expect(await focused()).toBe('filter')
+    await page.keyboard.press('Enter')
+    expect(await focused()).toBe('message.recall')
+    await tabTo(page, '.copy')
+    await page.keyboard.press('Enter')
+    await page.locator('#status:text-is("Copied")').waitFor()
+    await page.keyboard.press('/')
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Escape')
+    expect(await focused()).toBe('')
+  })
+
+  it.each([
+    'message.send',
+    'section-messages',
+    'errors',
+    'error-user_not_found',
+    'error-13004',
+    'message.send:error.13004',
+    // In a folded list.
+    'message.get:answer.data.message.reply_to',
+  ])('deep link: #%s leads to its place', async (id) => {
+    await page.evaluate((hash) => {
+      location.hash = hash
+    }, id)
+    await expect.poll(() => isOnScreen(id)).toBe(true)
+  })
+
+  it('deep link: an address with an unreadable or unknown anchor opens the page', async () => {
+    await page.goto(`${server.url}/docs#%E0%A4%A`)
+    await page.evaluate("location.hash = '#nothing'")
+    expect(await article('start').isVisible()).toBe(true)
+  })
+
+  it('phone: nothing is wider than 390 pixels, and the list opens and closes', async () => {
+    await page.setViewportSize({ width: 390, height: 844 })
+    await page.goto(`${server.url}/docs#message.send`)
+    await page.screenshot({ path: join(shots, 'mobile.png') })
+    expect(await page.locator('#list').isVisible()).toBe(false)
+    await page.getByRole('button', { name: 'List', exact: true }).click()
+    await filter().fill('recall')
+    await page.screenshot({ path: join(shots, 'mobile-list.png') })
+    await page.locator('#list a[href="#message.recall"]').click()
+    expect(await page.locator('#list').isVisible()).toBe(false)
+    await expect.poll(() => isOnScreen('message.recall')).toBe(true)
+    await article('message.recall').locator('.try').click()
+    expect(await page.evaluate(widestPart)).toBeLessThanOrEqual(390)
+    await page.setViewportSize({ width: 1280, height: 900 })
+  })
+
+  it('axe: finds nothing in light and dark', async () => {
+    await page.goto(`${server.url}/docs#message.send`)
+    await article('message.send').locator('.try').click()
+    await filter().fill('message/send reply_to')
+    await page.locator('.hit').waitFor()
+    const light = await violations(page)
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await page.screenshot({ path: join(shots, 'dark.png') })
+    const dark = await violations(page, isFullRun ? {} : { runOnly: 'color-contrast' })
+    expect([...light, ...dark]).toEqual([])
+    await page.emulateMedia({ colorScheme: 'light' })
+  })
+
+  it('without scripts: everything can be read, and no control is shown', async () => {
+    await using plain = await browser.newContext({ javaScriptEnabled: false })
+    const read = await plain.newPage()
+    if (!isFullRun) await read.route(`${server.url}/docs`, answerSample)
+    await read.goto(`${server.url}/docs#message.send`)
+    expect(await read.locator('[id="message.send"] .code').count()).toBeGreaterThan(3)
+    expect(await read.locator('[id="message.send"] .code').first().isVisible()).toBe(true)
+    expect(await read.locator('button:visible, input:visible').count()).toBe(0)
+  })
+
+  if (isFullRun)
+    it('speed: opens within a second, and answers a key within 50 ms', async () => {
+      await page.goto('about:blank')
+      await page.goto(`${server.url}/docs`)
+      const [opened, ...keys] = await page.evaluate(speed)
+      console.log(`opened in ${opened} ms; keys in ${keys.join(', ')} ms`)
+      expect(opened).toBeLessThan(1_000)
+      expect(keys.toSorted((a, b) => a - b)[Math.floor(keys.length / 2)]).toBeLessThan(50)
+    })
+})
+
+/** Returns the width of the widest part, with all folded parts open. */
+function widestPart(): number {
+  for (const folded of document.querySelectorAll('details')) folded.open = true
+  for (const each of document.querySelectorAll<HTMLElement>('article'))
+    each.style.contentVisibility = 'visible'
+  return document.documentElement.scrollWidth
+}
+
+/** Operations of the short run: axe and wide layouts take seconds for all. */
+const sample = [
+  ...['token.login', 'user.profile.get', 'user.private.update', 'presence.subscribe'],
+  ...['message.send', 'message.get', 'message.recall', 'operator.app.list', 'file.upload'],
+]
+const sampleErrors = /^error-(?:user|token|blocked)/
+
+/** Answers the page with a sample of its operations, and all else of it. */
+async function answerSample(route: Route): Promise<void> {
+  const response = await route.fetch()
+  const isKept = (id: string | undefined) => id !== undefined && sample.includes(id)
+  const body = (await response.text())
+    .replaceAll(/<article id="([^"]+)"[^]*?<\/article>/g, (all, id) => (isKept(id) ? all : ''))
+    .replaceAll(/<li><a href="#([^"]+)".*?<\/li>/g, (all, id) =>
+      isKept(id) || sampleErrors.test(id) ? all : '',
+    )
+    .replaceAll(/<div id="([^"]+)" class="error">.*?<\/div>/g, (all, id) =>
+      sampleErrors.test(id) ? all : '',
+    )
+  await route.fulfill({ response, body })
+}
+
+/** Milliseconds until the page is ready, then from each key to the next frame. */
+async function speed(): Promise<number[]> {
+  const [navigation] = performance.getEntriesByType('navigation')
+  const times = [Math.round((navigation as PerformanceNavigationTiming).domContentLoadedEventEnd)]
+  await new Promise((resolve) => setTimeout(resolve, 1_000))
+  const input = document.querySelector<HTMLInputElement>('#filter')
+  if (input === null) throw new Error('no filter')
+  for (const end of Array.from('message reply_to', (_, index) => index + 1)) {
+    const start = performance.now()
+    input.value = 'message reply_to'.slice(0, end)
+    input.dispatchEvent(new Event('input'))
+    await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))
+    times.push(Math.round(performance.now() - start))
+  }
+  return times
+}
