@@ -127,8 +127,15 @@ function reveal(hash) {
   for (let up = place.closest('details:not([open])'); up; up = place.closest('details:not([open])'))
     up.open = true
   place.classList.add('hit')
-  place.scrollIntoView()
+  scrollTo(place, 3)
   return place
+}
+
+/** Parts that come near the screen get their true height only then, and move the place. */
+function scrollTo(place, frames) {
+  if (place !== lit || frames === 0) return
+  place.scrollIntoView()
+  requestAnimationFrame(() => scrollTo(place, frames - 1))
 }
 
 function placeOf(hash) {

@@ -2,7 +2,7 @@
  * The request of a form of the reference page, without the page.
  *
  * @typedef {{ method: string, path: string, headers: readonly string[],
- *   query: readonly { name: string, required: boolean, value: string }[],
+ *   query: readonly { name: string, required: boolean, example: string }[],
  *   values: Readonly<Record<string, unknown>>, token: string | null, body?: string, file?: true }} Call
  * @typedef {{ headers: Readonly<Record<string, string>>, query: Readonly<Record<string, string>>,
  *   body?: string, file?: Blob }} Input what the reader has written

@@ -43,13 +43,7 @@ export function closeForm(form) {
 /** Makes the form of a call, whose members are described in request.js. */
 function makeForm(call) {
   const headers = call.headers.map((name) => headerInput(call, name))
-  const query = call.query.map(({ name, required, value }) =>
-    labelled(
-      `${name}${required ? ' (required)' : ''}`,
-      make('input', { value, autocomplete: 'off' }),
-      name,
-    ),
-  )
+  const query = call.query.map(queryInput)
   const body = call.body === undefined ? [] : [bodyInput(call.body)]
   const file = call.file ? [labelled('file', make('input', { type: 'file' }), 'file')] : []
   const send = make('button', { type: 'submit', className: 'send' }, 'Send')
@@ -105,6 +99,16 @@ function headerInput(call, name) {
     memory[name] = input.value
   })
   return labelled(kind ? `${name}: ${kind}` : name, input, name)
+}
+
+/** Optional parameters are empty: their examples may fit no other installation. */
+function queryInput({ name, required, example }) {
+  const input = make('input', {
+    value: required ? example : '',
+    placeholder: example,
+    autocomplete: 'off',
+  })
+  return labelled(required ? `${name} (required)` : name, input, name)
 }
 
 function bodyInput(text) {

@@ -4,10 +4,18 @@ import type { ReferenceOperation } from '@hermod/protocol/openapi'
 
 const lineWidth = 76
 
-/** Writes a value as JSON, or as a literal of TypeScript, with short parts on one line. */
-export function written(value: unknown, language: 'json' | 'ts', indent = ''): string {
+/**
+ * Writes a value as JSON, or as a literal of TypeScript, with short parts on one line.
+ * @param used characters of the first line before the value
+ */
+export function written(
+  value: unknown,
+  language: 'json' | 'ts',
+  indent = '',
+  used = indent.length,
+): string {
   const single = writtenShort(value, language)
-  if (single.length + indent.length <= lineWidth || typeof value !== 'object' || value === null)
+  if (single.length + used <= lineWidth || typeof value !== 'object' || value === null)
     return single
   const inner = `${indent}  `
   const [open, close] = Array.isArray(value) ? '[]' : '{}'
@@ -65,7 +73,7 @@ export function fetchCall(described: ReferenceOperation, operation: Operation): 
   ].filter((header) => header !== '')
   const body = operation.takesFile
     ? 'form'
-    : request.body !== undefined && `JSON.stringify(${written(request.body, 'ts', '  ')})`
+    : request.body !== undefined && `JSON.stringify(${written(request.body, 'ts', '  ', 25)})`
   return [
     ...(operation.takesFile
       ? ['const form = new FormData()', "form.append('file', file, 'picture.png')"]
@@ -99,5 +107,6 @@ export function clientCall({ request }: ReferenceOperation, operation: Operation
   const acting = headers.user_id === undefined ? '' : `, { userId: ${headers.user_id} }`
   const extras = Object.keys(operation.extras)
   const names = ['data', ...extras].join(', ')
-  return `const { ${names} } = await client.call('${operation.id}', ${written(parameters, 'ts')}${acting})`
+  const call = `const { ${names} } = await client.call('${operation.id}', `
+  return `${call}${written(parameters, 'ts', '', call.length)}${acting})`
 }

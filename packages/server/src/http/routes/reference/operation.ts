@@ -107,7 +107,7 @@ interface CallForm {
   readonly path: string
   /** Headers that the operation takes, without the one of the content type. */
   readonly headers: readonly string[]
-  readonly query: readonly { name: string; required: boolean; value: string }[]
+  readonly query: readonly { name: string; required: boolean; example: string }[]
   readonly values: Readonly<Record<string, unknown>>
   readonly token: string | null
   readonly body?: string
@@ -130,7 +130,7 @@ function tryButton(described: ReferenceOperation, operation: Operation): string 
       .map(({ path: name, required }) => ({
         name,
         required,
-        value: request.query[name] === undefined ? '' : String(request.query[name]),
+        example: request.query[name] === undefined ? '' : String(request.query[name]),
       })),
     token: tokenVariable(operation),
     ...(request.body !== undefined && { body: written(request.body, 'json') }),
