@@ -81,7 +81,7 @@ describe('the reference page', () => {
 
   it('shows the public address where it is configured', () => {
     const serverUrl = 'https://chat.example.org/im'
-    const text = referencePage({ ...document, servers: [{ url: serverUrl }] })
+    const text = referencePage({ ...document, servers: [{ url: serverUrl, description: '' }] })
     expect(text).toContain(`export HERMOD_URL=${serverUrl}\n`)
     expect(text).not.toContain('own-address')
   })
