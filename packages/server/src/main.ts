@@ -24,6 +24,7 @@ export async function run(args: readonly string[]): Promise<void> {
   process.umask(0o077)
   // Without a listener Node opens its debugger at this signal.
   process.on('SIGUSR1', () => {})
+  process.stdout.once('error', endUnread)
   const dependencies: CommandDependencies = {
     ...commandWork,
     env: process.env,
@@ -37,6 +38,12 @@ export async function run(args: readonly string[]): Promise<void> {
   process.exitCode = await runProgram(dependencies, args)
 }
 
+/** Ends a command whose output is read by a program that has ended, such as head. */
+function endUnread(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error
+  process.exit()
+}
+
 // Each is imported by the command that needs it, so that the others start at once.
 
 async function serve(
@@ -48,7 +55,7 @@ async function serve(
     import('./observability/log.js'),
   ])
   // The service outlives the reader of its log.
-  process.stdout.on('error', () => {})
+  process.stdout.off('error', endUnread).on('error', () => {})
   const log = createLog(loaded.config.log.level)
   const server = await startService(loaded, log, options)
   if (server.first) process.stdout.write(firstStartText(server.url, server.first))

@@ -1,5 +1,8 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import {
   Api,
   anyBackend,
@@ -13,7 +16,13 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import { answerCode, expectCode } from '../support/answer-codes.js'
-import { type CommandResult, callHermod, runHermod } from '../support/hermod-command.js'
+import {
+  type CommandResult,
+  callHermod,
+  hermodEnvironment,
+  hermodScript,
+  runHermod,
+} from '../support/hermod-command.js'
 import { WatchedServer } from '../support/watched-server.js'
 
 type Settings = Readonly<Record<string, string | undefined>>
@@ -506,6 +515,13 @@ describe('hermod', () => {
     expect(code).toBe(0)
     for (const command of ['serve', 'app', 'token', 'user', 'config', 'migrate', 'check'])
       expect(out).toMatch(new RegExp(`^ +${command}\\b`, 'm'))
+  })
+
+  test('a command ends without an error when nothing reads its output', async () => {
+    const child = spawn(process.execPath, [hermodScript, '--help'], { env: hermodEnvironment({}) })
+    child.stdout.destroy()
+    const [errors] = await Promise.all([text(child.stderr), once(child, 'close')])
+    expect({ code: child.exitCode, errors }).toEqual({ code: 0, errors: '' })
   })
 
   test('config prints what holds and where it comes from, and no secret', async () => {
