@@ -1,5 +1,5 @@
 /** Schema of the addresses of images and files. */
-import { string } from './schema.js'
+import { controlCharacters, string } from './schema.js'
 
 /** Schemes that a client showing the link might run as code; they are refused. */
 const runningSchemes = ['javascript', 'data', 'vbscript']
@@ -11,7 +11,7 @@ export function location(what: string, options: { readonly minLength?: number } 
   return string({
     description: `${what}: http or https URL, path from /, or name of an uploaded object`,
     maxLength: 2048,
-    pattern: `^(?!\\s*(${runningSchemes}):)(?!([\\s\\S]*/)?\\.\\.([/?#]|$))[^\\p{Cc}\\\\]*$`,
+    pattern: `^(?!\\s*(${runningSchemes}):)(?!([\\s\\S]*/)?\\.\\.([/?#]|$))[^${controlCharacters}\\\\]*$`,
     form: 'an http or https URL, a path from / or an object name, without control characters, backslashes and .. parts, and not with the scheme javascript, data or vbscript',
     examples: ['https://example.org/1.png'],
     ...options,

@@ -40,6 +40,12 @@ export function int32({ blankIsAbsent, ...options }: IntegerRange = {}) {
   return Type.Integer({ format: 'int32', ...range, ...options, ...blank })
 }
 
+/**
+ * All control characters, for the character classes of patterns: regular expressions of other
+ * languages do not know the class Cc.
+ */
+export const controlCharacters = '\\u0000-\\u001f\\u007f-\\u009f'
+
 interface StringOptions extends SchemaNotes {
   readonly minLength?: number
   readonly maxLength?: number

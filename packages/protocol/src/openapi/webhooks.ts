@@ -11,6 +11,8 @@ export interface OpenApiWebhook {
   readonly tags: readonly string[]
   readonly summary: string
   readonly description: string
+  /** None: its signature is among the headers. */
+  readonly security: readonly never[]
   readonly parameters: readonly OpenApiParameter[]
   readonly requestBody: {
     readonly required: true
@@ -92,6 +94,7 @@ export function describeWebhooks(
         tags: ['Webhooks'],
         summary: summaries[kind] ?? `An event of the kind ${kind}.`,
         description,
+        security: [],
         parameters,
         requestBody: {
           required: true,

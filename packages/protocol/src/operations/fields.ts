@@ -1,6 +1,16 @@
 /** Parameters, answers and method sets that several operations share. */
 import { location } from '../location.js'
-import { boolean, int32, int64, list, optional, string, Type, text } from '../schema.js'
+import {
+  boolean,
+  controlCharacters,
+  int32,
+  int64,
+  list,
+  optional,
+  string,
+  Type,
+  text,
+} from '../schema.js'
 
 /** Methods of operations that the contract lists as PUT|POST (rule B4). */
 export const putOrPost = ['PUT', 'POST'] as const
@@ -146,7 +156,7 @@ export const reactionKey = string({
     'the reaction, such as an emoji; compared in Unicode form NFC and without U+FE0F, and shown as it was first written',
   minLength: 1,
   maxBytes: 64,
-  pattern: '^\\P{Cc}*$',
+  pattern: `^[^${controlCharacters}]*$`,
   form: 'a text without control characters',
   examples: ['👍'],
 })

@@ -1,12 +1,12 @@
 /** The subjects of issuers, as parameters. */
-import { string } from '../../schema.js'
+import { controlCharacters, string } from '../../schema.js'
 
 function identityText(description: string, example: string) {
   return string({
     description: `${description}: 1 to 255 bytes in UTF-8 without control characters, compared byte for byte`,
     minLength: 1,
     maxBytes: 255,
-    pattern: '^[^\\p{Cc}]*$',
+    pattern: `^[^${controlCharacters}]*$`,
     form: 'a text without control characters',
     examples: [example],
   })
