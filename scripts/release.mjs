@@ -11,6 +11,7 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { contentFaults } from './release/contents.mjs'
+import { descriptionFaults } from './release/description.mjs'
 import { installFaults } from './release/install.mjs'
 import { writeInstructions } from './release/instructions.mjs'
 import { componentFaults } from './release/licenses.mjs'
@@ -30,6 +31,7 @@ mkdirSync(folder)
 const workspace = readWorkspace()
 const faults = []
 await step('versions, changelog, fixture', () => versionFaults(workspace))
+await step('API description', descriptionFaults)
 const packed = await step('packages', () => packAll(workspace, folder))
 await step('contents', () => packed.flatMap(contentFaults))
 await step('publint, attw', () => resolutionFaults(packed))
