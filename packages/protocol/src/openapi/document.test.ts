@@ -9,7 +9,7 @@ import { type OpenApiOperation, openApiDocument } from './document.js'
 import type { OperationExamples } from './examples.js'
 
 const examples: OperationExamples = JSON.parse(
-  readFileSync(new URL('../../openapi-examples.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../assets/openapi-examples.json', import.meta.url), 'utf8'),
 )
 const document = openApiDocument({
   version: '1.2.3',
