@@ -5,7 +5,9 @@ import { anyBackend, isFullRun } from '@hermod/testkit'
 import { expect, it } from 'vitest'
 import { recordExamples } from '../support/examples/recording.js'
 
-const path = fileURLToPath(new URL('../../../protocol/assets/openapi-examples.json', import.meta.url))
+const path = fileURLToPath(
+  new URL('../../../protocol/assets/openapi-examples.json', import.meta.url),
+)
 
 /** A line for each part, so that a diff shows what changed. */
 function fileText(examples: OperationExamples): string {
