@@ -1,0 +1,27 @@
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/compose-spec/compose-go/v2/cli"
+)
+
+// printCompose loads a file by the rules and the schema of Compose. Variables of the environment
+// and .env files are left out.
+func printCompose(ctx context.Context, path string) error {
+	options, err := cli.NewProjectOptions([]string{path}, cli.WithResolvedPaths(true))
+	if err != nil {
+		return err
+	}
+	project, err := options.LoadProject(ctx)
+	if err != nil {
+		return err
+	}
+	text, err := project.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	_, err = os.Stdout.Write(append(text, '\n'))
+	return err
+}
