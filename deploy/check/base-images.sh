@@ -82,6 +82,7 @@ set -eu
 export PGDATA=/var/lib/postgresql/data
 if [ "$(id -u)" = 0 ]; then
   install -d -o postgres -m 700 "$PGDATA"
+  install -d -o postgres /run/postgresql
   exec setpriv --reuid postgres --regid postgres --init-groups "$0" "$@"
 fi
 if [ ! -s "$PGDATA/PG_VERSION" ]; then
@@ -104,7 +105,7 @@ service_images() {
     postgres_script >"$postgres/usr/local/bin/docker-entrypoint.sh"
     chmod 755 "$postgres/usr/local/bin/docker-entrypoint.sh"
     image_of "$postgres" docker.io/library/postgres:17-trixie \
-      --env "PATH=$path:/usr/lib/postgresql/17/bin" --stop-signal SIGINT \
+      --env "PATH=$path:/usr/lib/postgresql/17/bin" --env LANG=C.UTF-8 --stop-signal SIGINT \
       --entrypoint '["docker-entrypoint.sh"]' --cmd postgres
   fi
   if ! is_there docker.io/library/haproxy:3.2; then

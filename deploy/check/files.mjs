@@ -121,7 +121,9 @@ function checkNginx(folder) {
   const main = join(folder, 'main.conf')
   writeFileSync(main, `pid ${folder}/pid; events {} http { include ${config}; }\n`)
   const { status, stderr } = run('nginx', ['-t', '-q', '-e', 'stderr', '-c', main])
-  must(status === 0 && stderr === '', stderr)
+  // From 1.25.1 on nginx has another form for this, which earlier ones refuse.
+  const other = stderr.split('\n').filter((line) => !line.includes('"listen ... http2"'))
+  must(status === 0 && other.join('') === '', stderr)
 }
 
 function checkHaproxy(folder) {
