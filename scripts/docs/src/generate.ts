@@ -130,7 +130,8 @@ async function problems(): Promise<string[]> {
   return [
     ...stale.map(([name]) => `${join('docs/reference', name)} is not current; run npm run docs`),
     ...leftover.map((name) => `${join('docs/reference', name)} has no section; run npm run docs`),
-    ...danglingCitations(texts, statedRules(current(join(folder, 'behaviour.md')) ?? '')),
+    ...danglingCitations(texts, statedRules(ruleTexts())),
+    ...longPages(pagesOf(all)),
     ...danglingSections(texts, pagesOf(all)),
     ...brokenLinks(pagesOf(all), (path) => existsSync(join(root, path))),
     ...badBlocks(blocks, (path) => existsSync(join(root, path))),
@@ -153,6 +154,29 @@ async function problems(): Promise<string[]> {
 function pagesOf(texts: readonly CitingText[]): Readonly<Record<string, string>> {
   const found = texts.filter(({ path }) => path.endsWith('.md'))
   return Object.fromEntries(found.map(({ path, text }) => [path.replaceAll('\\', '/'), text]))
+}
+
+/** The pages of the numbered rules. */
+function ruleTexts(): string {
+  const names = ['behaviour.md', 'behaviour-clients.md']
+  return names.map((name) => current(join(folder, name)) ?? '').join('\n')
+}
+
+/** A page by hand has at most 60 KB, and one for operators 150 lines. */
+function longPages(pages: Readonly<Record<string, string>>): string[] {
+  const ofOperators = new Set(
+    [
+      ...(pages['docs/guides/operating.md'] ?? '').matchAll(/^\| \[[^\]]+\]\((\w[\w-]*\.md)\)/gm),
+    ].map(([, name]) => `docs/guides/${name}`),
+  )
+  return Object.entries(pages).flatMap(([path, text]) => [
+    ...(text.length > 61_440 && !text.startsWith('<!-- Generated')
+      ? [`${path} has more than 60 KB`]
+      : []),
+    ...(ofOperators.has(path) && text.trimEnd().split('\n').length > 150
+      ? [`${path} has more than 150 lines`]
+      : []),
+  ])
 }
 
 function blocksOfPages(texts: readonly CitingText[]) {
