@@ -10,7 +10,7 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { contentFaults } from './release/contents.mjs'
+import { contentFaults, staleFaults } from './release/contents.mjs'
 import { descriptionFaults } from './release/description.mjs'
 import { installFaults } from './release/install.mjs'
 import { writeInstructions } from './release/instructions.mjs'
@@ -33,7 +33,7 @@ const faults = []
 await step('versions, changelog, fixture', () => versionFaults(workspace))
 await step('API description', descriptionFaults)
 const packed = await step('packages', () => packAll(workspace, folder))
-await step('contents', () => packed.flatMap(contentFaults))
+await step('contents', () => [...packed.flatMap(contentFaults), ...packed.flatMap(staleFaults)])
 await step('publint, attw', () => resolutionFaults(packed))
 await step('components and licences', () => componentFaults(folder))
 await step('installed in an empty folder', () => installFaults(packed))

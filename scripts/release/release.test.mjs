@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isFullRun } from '../../packages/testkit/dist/index.js'
-import { contentFaults } from './contents.mjs'
+import { contentFaults, staleFaults } from './contents.mjs'
 import { packAll, readWorkspace, root, run } from './packages.mjs'
 import { publintFaults } from './resolution.mjs'
 import { changelogFaults, manifestFaults, namedFaults } from './versions.mjs'
@@ -75,17 +75,22 @@ describe('release: contents', () => {
       writeFileSync(join(unpacked, name), content)
     }
     const paths = Object.keys(files)
-    return contentFaults({ manifest: { name: 'one' }, folder: 'packages/server', unpacked, paths })
+    return contentFaults({ manifest: { name: 'one' }, unpacked, paths })
   }
 
   test.each([
     ['dist/main.test.js', '', 'nothing for users'],
     ['tsconfig.tsbuildinfo', '', 'nothing for users'],
-    ['dist/removed.js', '', 'no source any more'],
     ['dist/main.js', `open('${root}/secret')`, 'a path of this machine'],
     ['dist/main.js.map', '{"sources":["../src/main.ts"]}', 'leads to src/main.ts, which is not'],
   ])('%s is refused', (path, text, fault) => {
     expect(faultsWith(path, text).join('\n')).toContain(fault)
+  })
+
+  test('output without a source is refused, and bundles have none', () => {
+    const paths = ['dist/removed.js', 'dist/main.js', 'dist/bundle/main.js', 'bin/hermod.js']
+    const faults = staleFaults({ folder: 'packages/server', paths })
+    expect(faults).toEqual([expect.stringContaining('packages/server/dist/removed.js')])
   })
 
   test('a licence that is not that of the repository is refused, and a good file is not', () => {
