@@ -64,6 +64,36 @@ if (isFullRun) {
     await shell.run(epoch)
   }, 300_000)
 
+  it('guides of security, erasure, scaling and upgrade: the commands take the IDs of an installation', async () => {
+    await using shell = await startShell()
+    const created = await shell.do('npx hermod token create --app shop --name old --json')
+    shell.replace('1536692975726656', /"token_id":(\d+)/.exec(created)?.[1] ?? '')
+    const [tokens, scopes] = blocksOf('security', 2) as [Block, Block]
+    // The first one revokes the token of the second.
+    await shell.run(scopes)
+    await shell.run(tokens)
+
+    const users: string[] = []
+    for (const name of ['ann', 'ben', 'cleo']) {
+      const made = await shell.do(`npx hermod user create shop ${name} --json`)
+      users.push(/"user_id":(\d+)/.exec(made)?.[1] ?? '')
+    }
+    const [ann = '', ben = '', cleo = ''] = users
+    shell.replace('1234', ann)
+    shell.write('texts.txt', 'Ann Example\n')
+    const [erasure, holds] = blocksOf('erasure', 2) as [Block, Block]
+    await shell.run(erasure)
+    shell.replace('1234', ben)
+    shell.replace('5678', cleo)
+    await shell.run(holds)
+
+    const [history, compact] = blocksOf('scaling', 2) as [Block, Block]
+    await shell.run(history)
+    await shell.server.stop()
+    await shell.run(compact)
+    for (const block of blocksOf('upgrade', 2)) await shell.run(block)
+  }, 300_000)
+
   const postgres = parallelBackend().find((each) => each.name === 'postgres')
   it('guides of moving: an installation comes to PostgreSQL, an export to another installation, with equal digests', async () => {
     await using shell = await startShell()
