@@ -1,7 +1,7 @@
 import type { DeviceEventPayloads } from '@hermod/protocol/gateway'
 import { expectTypeOf, it } from 'vitest'
 import type { ConversationRef, MemberRole, MuteMode } from './api.js'
-import type { ClientEvents } from './protocol-types.js'
+import type { CallParams, ClientEvents } from './protocol-types.js'
 
 it('events: every kind that devices get has a type, with public names and words', () => {
   expectTypeOf<keyof ClientEvents>().toEqualTypeOf<keyof DeviceEventPayloads>()
@@ -16,5 +16,11 @@ it('events: every kind that devices get has a type, with public names and words'
   }>()
   expectTypeOf<ClientEvents['push.notification']['kind']>().toEqualTypeOf<
     'text' | 'image' | 'cmd'
+  >()
+})
+
+it('parameters: entries of a list with separate results are those that the caller writes', () => {
+  expectTypeOf<{ list: { user_id: number; avatar: string }[] }>().toExtend<
+    CallParams<'user.avatar.batch'>
   >()
 })

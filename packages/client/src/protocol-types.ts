@@ -12,7 +12,19 @@ export type Plain<T> = unknown extends T
   : T extends bigint
     ? never
     : T extends object
-      ? { readonly [K in keyof T]: Plain<T[K]> }
+      ? { readonly [K in keyof T]: Plain<Entry<T[K]>> }
+      : T
+
+interface Violation {
+  readonly violation: string
+}
+/** The type of an entry of a list, where the service has it with a violation as its other form. */
+type Entry<T> = unknown extends T
+  ? T
+  : [Extract<T, Violation>] extends [never]
+    ? T
+    : Exclude<T, Violation> extends { readonly value: infer Value }
+      ? Value
       : T
 
 /** IDs of the operations that the socket takes. */

@@ -54,7 +54,7 @@ function entryOf({ anchor, link }) {
     name: '',
     text: textOf(selector),
   }))
-  const names = `${[...link.querySelectorAll('.badge, code')].map(({ textContent }) => textContent).join(' ')} ${anchor}`
+  const names = `${textOf('h3')} ${textOf('.twins .badge')} ${anchor}`
   return { anchor, names, summary: textOf('.summary'), parts: [...fields, ...errors, ...texts] }
 }
 

@@ -177,6 +177,28 @@ describe('pages', () => {
       expect((await call('GET', path)).status, path).toBe(404)
   })
 
+  it('pages: long ones are compressed for callers that take gzip', async () => {
+    for (const path of ['/docs', '/openapi.json', '/asyncapi.json']) {
+      const plain = await fetch(server.url + path, { headers: { 'accept-encoding': 'identity' } })
+      const text = await plain.text()
+      expect(plain.headers.get('vary'), path).toContain('accept-encoding')
+      for (const [accepted, coding] of [
+        ['gzip, deflate, br', 'gzip'],
+        ['br;q=1, gzip;q=0.5', 'gzip'],
+        ['gzip;q=0', null],
+        ['gzip;q=0.0, br', null],
+        ['br', null],
+      ] as const) {
+        const got = await fetch(server.url + path, { headers: { 'accept-encoding': accepted } })
+        expect([got.headers.get('content-encoding'), await got.text()], accepted).toEqual([
+          coding,
+          text,
+        ])
+        if (coding) expect(Number(got.headers.get('content-length'))).toBeLessThan(300_000)
+      }
+    }
+  })
+
   it('/: leads to the reference', async () => {
     for (const method of ['GET', 'HEAD']) {
       const { status, headers, text } = await call(method, '/', { appId: null })

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { gzipSync } from 'node:zlib'
 import { AppError } from '@hermod/protocol'
 import { asyncApiDocument } from '@hermod/protocol/asyncapi'
 import { openApiDocument } from '@hermod/protocol/openapi'
@@ -17,6 +18,8 @@ interface PageAnswer {
   readonly status: number
   readonly contentType: string
   readonly body: string | Buffer
+  /** The body for callers that take gzip; the same for all callers, without anything secret. */
+  readonly gzipped?: () => Buffer
   /** The Content-Security-Policy of an HTML page. */
   readonly contentPolicy?: string
   /** The address of a redirect, relative to that of the page. */
@@ -53,16 +56,25 @@ export function pageRoutes(
   const exact = Object.entries(pages).flatMap(([path, page]) =>
     readingRoutes(path, async (request, response) => {
       if (!alwaysAdmitted.has(path)) admit(request)
-      const { status, contentType, body, contentPolicy, location, retryAfterSeconds } =
-        await page(request)
+      const answer = await page(request)
+      const { status, contentType, contentPolicy, location, retryAfterSeconds } = answer
       const headers = ['content-type', contentType, ...responses.cors.headers(request)]
+      const gzipped = takesGzip(request) ? answer.gzipped?.() : undefined
+      if (answer.gzipped) headers.push('vary', 'accept-encoding')
+      if (gzipped) headers.push('content-encoding', 'gzip')
       if (contentPolicy !== undefined) headers.push('content-security-policy', contentPolicy)
       if (location !== undefined) headers.push('location', location)
       if (retryAfterSeconds !== undefined) headers.push('retry-after', String(retryAfterSeconds))
-      responses.write(request, response, { status, headers, body })
+      responses.write(request, response, { status, headers, body: gzipped ?? answer.body })
     }),
   )
   return { exact }
+}
+
+/** Reports whether the caller names gzip and does not refuse it with q=0. */
+function takesGzip({ headers }: IncomingMessage): boolean {
+  const codings = String(headers['accept-encoding'] ?? '').split(',')
+  return codings.some((coding) => /^\s*gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*$).*)?$/i.test(coding))
 }
 
 /** Style and scripts load from this server, calls go to it, and nothing else runs or loads. */
@@ -79,9 +91,9 @@ export function servicePages(options: PagesOptions): Readonly<Record<string, Pag
     ...(publicUrl === null ? {} : { serverUrl: publicUrl }),
   })
   // Made at the first request, since most servers never get one, and once, since these are long.
-  const openApi = lazy(() => Buffer.from(JSON.stringify(openApiDocument(described()))))
-  const asyncApi = lazy(() => Buffer.from(JSON.stringify(asyncApiDocument(described()))))
-  const reference = lazy(() => Buffer.from(referencePage(openApiDocument(described()))))
+  const openApi = longText(() => JSON.stringify(openApiDocument(described())))
+  const asyncApi = longText(() => JSON.stringify(asyncApiDocument(described())))
+  const reference = longText(() => referencePage(openApiDocument(described())))
   return {
     '/': async () => ({
       status: 302,
@@ -105,12 +117,13 @@ export function servicePages(options: PagesOptions): Readonly<Record<string, Pag
       const { contentType, text } = await metrics.render()
       return { status: 200, contentType, body: text }
     },
-    '/openapi.json': async () => json(200, openApi()),
-    '/asyncapi.json': async () => json(200, asyncApi()),
+    '/openapi.json': async () => ({ ...json(200, openApi.body()), gzipped: openApi.gzipped }),
+    '/asyncapi.json': async () => ({ ...json(200, asyncApi.body()), gzipped: asyncApi.gzipped }),
     '/docs': async () => ({
       status: 200,
       contentType: 'text/html; charset=utf-8',
-      body: reference(),
+      body: reference.body(),
+      gzipped: reference.gzipped,
       contentPolicy: referencePolicy,
     }),
   }
@@ -165,6 +178,12 @@ async function mayReadMetrics(
   const bearer = /^Bearer (\S+)$/i.exec(headers.authorization ?? '')?.[1]
   const token = headers['access-token'] ?? bearer
   return typeof token === 'string' && token.startsWith('hmo_') && isOperatorToken(token, request)
+}
+
+/** A text that is made at its first use, and compressed at the first use by a caller that takes gzip. */
+function longText(make: () => string) {
+  const body = lazy(() => Buffer.from(make()))
+  return { body, gzipped: lazy(() => gzipSync(body())) }
 }
 
 function lazy<T>(make: () => T): () => T {

@@ -15,8 +15,8 @@ export function written(
   used = indent.length,
 ): string {
   const single = writtenShort(value, language)
-  if (single.length + used <= lineWidth || typeof value !== 'object' || value === null)
-    return single
+  const isPart = typeof value === 'object' && value !== null && single.length > 2
+  if (!isPart || single.length + used <= lineWidth) return single
   const inner = `${indent}  `
   const [open, close] = Array.isArray(value) ? '[]' : '{}'
   const parts = Array.isArray(value)

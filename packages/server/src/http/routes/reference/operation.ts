@@ -11,13 +11,15 @@ const definitions = new Map<string, Operation>(operations.map((each) => [each.id
 const foldAbove = 14
 
 export function operationArticle(described: ReferenceOperation): string {
-  const { id, methods, path, summary, notes, planned } = described
+  const { id, method, methods, path, summary, notes, planned } = described
+  const twins = methods.filter((each) => each !== method)
   const operation = definitions.get(id)
   if (operation === undefined) throw new Error(`no operation ${id}`)
   return `<article id="${anchor(id)}" aria-labelledby="${anchor(id)}:title">
-<h3 id="${anchor(id)}:title" tabindex="-1">${methods.map(methodBadge).join(' ')} <a href="#${anchor(id)}"><code>${escapeHtml(path)}</code></a>${planned ? ' <span class="badge status">planned</span>' : ''}</h3>
+<h3 id="${anchor(id)}:title" tabindex="-1">${methodBadge(method)} <a href="#${anchor(id)}"><code>${escapeHtml(path)}</code></a>${planned ? ' <span class="badge status">planned</span>' : ''}</h3>
 <p class="summary">${escapeHtml(summary)}</p>
 ${notes === '' ? '' : `<div class="notes">${paragraphs(notes)}</div>`}
+${twins.length === 0 ? '' : `<p class="twins">Also as ${twins.map(methodBadge).join(' ')}, which does the same.</p>`}
 ${planned ? '<p class="note">Not available yet in this version: answers code 50100.</p>' : ''}
 ${rightsList(described, operation)}
 ${fieldList('Query parameters', `${id}:query`, described.query)}

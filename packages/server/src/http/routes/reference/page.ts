@@ -69,8 +69,8 @@ function navigationSection({ name, operations }: ReferenceSection): string {
   return `<section><h2><a href="#section-${anchor(name)}">${escapeHtml(name)}</a></h2><ul>${operations.map(navigationEntry).join('')}</ul></section>`
 }
 
-function navigationEntry({ id, methods, path, summary, planned }: ReferenceOperation): string {
-  return `<li><a href="#${anchor(id)}"${planned ? ' class="planned"' : ''}>${methods.map(methodBadge).join(' ')} <code>${escapeHtml(path)}</code> <span>${escapeHtml(summary)}</span></a></li>`
+function navigationEntry({ id, method, path, summary, planned }: ReferenceOperation): string {
+  return `<li><a href="#${anchor(id)}"${planned ? ' class="planned"' : ''}>${methodBadge(method)} <code>${escapeHtml(path)}</code> <span>${escapeHtml(summary)}</span></a></li>`
 }
 
 function operationSection({ name, description, operations }: ReferenceSection): string {
