@@ -29,7 +29,7 @@ function showOwnAddress() {
 /** Made at the first use: it reads the whole page. */
 let search = null
 
-function entryOf({ anchor, link }) {
+function entryOf({ anchor }) {
   const place = byId(anchor)
   const textOf = (selector, within = place) => within.querySelector(selector)?.textContent ?? ''
   if (place.tagName !== 'ARTICLE') {
