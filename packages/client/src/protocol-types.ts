@@ -12,20 +12,17 @@ export type Plain<T> = unknown extends T
   : T extends bigint
     ? never
     : T extends object
-      ? { readonly [K in keyof T]: Plain<Entry<T[K]>> }
+      ? { readonly [K in keyof T]: Plain<Written<T[K]>> }
       : T
 
-interface Violation {
-  readonly violation: string
-}
-/** The type of an entry of a list, where the service has it with a violation as its other form. */
-type Entry<T> = unknown extends T
+/** The type of a member; an entry that the service may also hold as a violation is what callers write. */
+export type Written<T> = unknown extends T
   ? T
-  : [Extract<T, Violation>] extends [never]
+  : [Extract<T, { readonly violation: string }>] extends [never]
     ? T
-    : Exclude<T, Violation> extends { readonly value: infer Value }
+    : T extends { readonly value: infer Value }
       ? Value
-      : T
+      : never
 
 /** IDs of the operations that the socket takes. */
 export type OperationId = keyof protocol.OperationTypes

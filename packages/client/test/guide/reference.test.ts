@@ -9,7 +9,7 @@ const page = join(import.meta.dirname, '../../../../docs/reference/client.md')
 const others = [
   ...['AbortSignal', 'Blob', 'Error', 'File', 'Promise', 'Readonly', 'Record', 'ReactNode'],
   ...['AsyncIterable', 'Iterable'],
-  ...['DeviceEventPayloads', 'Id', 'Kind', 'Partial', 'Pick'],
+  ...['DeviceEventPayloads', 'Extract', 'Id', 'Kind', 'Partial', 'Pick', 'Value'],
 ]
 
 const text = readFileSync(page, 'utf8')
