@@ -137,6 +137,16 @@ describe('the application', () => {
     }
   })
 
+  it('may be missing because of a proxy, which the answer then says', async () => {
+    const call = { appId: undefined, isForwarded: true }
+    expect(await principalOrRefusal('user', call)).toMatch(
+      /^10002 .*header app_id is required \(.*nginx without underscores_in_headers on/,
+    )
+    expect(await principalOrRefusal('user', { appId: 'home', isForwarded: true })).not.toMatch(
+      /proxies/,
+    )
+  })
+
   it.each(appRules)('must exist and be active for %s', async (rule) => {
     expect(await principalOrRefusal(rule, { appId: 'nowhere', accessToken: 'hma_valid' })).toMatch(
       /^40000 /,

@@ -75,12 +75,21 @@ export function authenticate(
     return operatorTokenPrincipal(authenticator, credentials, address)
   if (operation.credentials === 'ticket') return ticketPrincipal(authenticator, credentials)
   const { appId } = credentials
-  if (appId === undefined || appId === '') throw invalid(['header app_id is required'])
+  if (appId === undefined || appId === '') throw appIdMissing(credentials)
   const isOpen = callerRules[operation.callers].tokens.includes('none')
   return thenMaybe(authenticator.requireApp(appId), () =>
     principalIn(authenticator, appId, credentials, { isOpen, scopes: operation.scopes }),
   )
 }
+
+function appIdMissing({ isForwarded }: Credentials): AppError {
+  const reason = 'header app_id is required'
+  return invalid([isForwarded ? `${reason} (${droppedHeaders})` : reason])
+}
+
+/** Proxies hold such names for an attack on CGI programs. */
+const droppedHeaders =
+  'proxies drop headers whose names have an underscore: nginx without underscores_in_headers on, Caddy without expected_underscore_headers'
 
 function principalIn(
   authenticator: Authenticator,

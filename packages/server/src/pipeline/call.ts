@@ -9,6 +9,8 @@ import type { Principal, PrincipalOf } from './principal.js'
 /** The credentials of a call as they arrived, before they are checked. */
 export interface Credentials {
   readonly appId: string | undefined
+  /** Whether a proxy has forwarded a call without an app_id. */
+  readonly isForwarded?: boolean
   readonly accessToken: string | undefined
   readonly userId: string | undefined
   readonly groupId: string | undefined

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isWholeBody, maxBodyBytes, type Operation } from '@hermod/protocol'
 import { bindToProgress } from '../../edge/deadlines.js'
 import type { Edge } from '../../edge/edge.js'
+import { isForwarded } from '../../edge/forwarded.js'
 import {
   type Call,
   type Credentials,
@@ -211,8 +212,10 @@ export function credentialsOf(
 ): Credentials {
   const { credentials } = operation
   const inQuery = credentials === 'query' ? query : noParameters
+  const appId = oneText(headers.app_id ?? inQuery.app_id)
   return {
-    appId: oneText(headers.app_id ?? inQuery.app_id),
+    appId,
+    isForwarded: appId === undefined && isForwarded(headers),
     accessToken: oneText(headers['access-token'] ?? inQuery['access-token']),
     userId: oneText(headers.user_id),
     groupId: oneText(headers.group_id),

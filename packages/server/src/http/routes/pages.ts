@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib'
 import { AppError } from '@hermod/protocol'
 import { asyncApiDocument } from '@hermod/protocol/asyncapi'
 import { openApiDocument } from '@hermod/protocol/openapi'
+import { isForwarded } from '../../edge/forwarded.js'
 import { version } from '../../lib/version.js'
 import type { Metrics } from '../../observability/metrics.js'
 import type { Executor } from '../../pipeline/executor.js'
@@ -151,15 +152,6 @@ async function metricsRefusal(
   }
 }
 
-/** nginx sends none of them by default, and asks for a loopback address then. */
-const proxyHeaders = [
-  'x-forwarded-for',
-  'x-forwarded-host',
-  'x-forwarded-proto',
-  'x-real-ip',
-  'forwarded',
-  'via',
-]
 const loopbackHost = /^(?:localhost|127\.[\d.]+|\[::1\])(?::\d+)?$/i
 
 /**
@@ -171,10 +163,8 @@ async function mayReadMetrics(
   { isOperatorToken }: PagesOptions,
 ): Promise<boolean> {
   const { headers, socket } = request
-  const isForwarded =
-    proxyHeaders.some((name) => headers[name] !== undefined) ||
-    !loopbackHost.test(headers.host ?? '')
-  if (!isForwarded && /^(?:127\.|::1$|::ffff:127\.)/.test(socket.remoteAddress ?? '')) return true
+  const isFromProxy = isForwarded(headers) || !loopbackHost.test(headers.host ?? '')
+  if (!isFromProxy && /^(?:127\.|::1$|::ffff:127\.)/.test(socket.remoteAddress ?? '')) return true
   const bearer = /^Bearer (\S+)$/i.exec(headers.authorization ?? '')?.[1]
   const token = headers['access-token'] ?? bearer
   return typeof token === 'string' && token.startsWith('hmo_') && isOperatorToken(token, request)
