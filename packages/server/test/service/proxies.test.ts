@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Client, createClient } from '@hermod/client'
 import {
   Api,
   freePort,
@@ -87,14 +88,14 @@ describe.each(backends)('two nodes behind a proxy', (backend) => {
       for (const client of clients)
         await client.open({ appId: first.appId, accessToken: bob.token })
       // Longer than the time-outs of the proxies.
-      await sleep(80_000)
+      await sleep(110_000)
       const id = await sendText(alice.api, bob.id, 'hello')
       for (const client of clients) {
         expect(await client.next('message.stored')).toMatchObject({ data: { msg_id: id } })
         client[Symbol.dispose]()
       }
     },
-    120_000,
+    150_000,
   )
 
   describe.each(names)('%s', (name) => {
@@ -145,6 +146,21 @@ describe.each(backends)('two nodes behind a proxy', (backend) => {
         ),
       )
       expect(new Set(addresses)).toEqual(new Set([clientAddress]))
+    })
+
+    it('the client: sends and receives', async () => {
+      const { appId } = nodes[0] as ServerProcess
+      const clients = [alice, bob].map(({ id, token }) =>
+        createClient({ url: proxy.url, appId, userId: id, token: () => token }),
+      )
+      const [from, to] = clients as [Client, Client]
+      const text = new Promise((resolve) => {
+        to.onMessage((message) => resolve(message.text))
+      })
+      await Promise.all(clients.map((client) => client.connect()))
+      await from.direct(bob.id).send('by the client')
+      expect(await text).toBe('by the client')
+      await Promise.all(clients.map((client) => client.close()))
     })
 
     it('HTTP/2: carries calls with their headers', async () => {

@@ -16,7 +16,7 @@ const files: Readonly<Record<ProxyName, string>> = {
   nginx: 'nginx.conf',
 }
 const paths: Readonly<Record<ProxyName, string>> = {
-  caddy: '/usr/bin/caddy',
+  caddy: process.env.HERMOD_TEST_CADDY ?? '/usr/bin/caddy',
   haproxy: '/usr/sbin/haproxy',
   nginx: '/usr/sbin/nginx',
 }
@@ -39,8 +39,20 @@ interface Addresses {
   readonly certificate: string
 }
 
-/** The first options of Caddy, which the versions of Debian do not know and do not need. */
-const newOptions = /^\{\n\tservers \{\n[\s\S]*?^\}\n/m
+/** The first options of Caddy, which versions up to 2.11.4 do not know. */
+const newOptions = /^\{\n(\tservers \{\n[\s\S]*?)^\}\n/m
+
+/** The options that a test needs, before those that the program knows. */
+const caddyOptions = (given: string) =>
+  `{\n\tadmin off\n\tauto_https off\n${knows(given) ? given : ''}}\n`
+
+/** Asks the program itself, since builds from source do not know their version. */
+function knows(options: string): boolean {
+  const args = ['adapt', '--adapter', 'caddyfile', '--config', '-']
+  return spawnSync(paths.caddy, args, { input: `{\n${options}}\n` }).status === 0
+}
+
+type Replacement = readonly [string | RegExp, string | ((all: string, part: string) => string)]
 
 /**
  * The configuration with its second node, the addresses and paths of this machine, and nothing else
@@ -48,9 +60,9 @@ const newOptions = /^\{\n\tservers \{\n[\s\S]*?^\}\n/m
  */
 export function configOf(name: ProxyName, { port, nodes, certificate }: Addresses): string {
   const [first, second] = nodes.map((node) => `127.0.0.1:${node}`)
-  const own: Readonly<Record<ProxyName, readonly (readonly [string | RegExp, string])[]>> = {
+  const own: Readonly<Record<ProxyName, readonly Replacement[]>> = {
     caddy: [
-      [newOptions, '{\n\tadmin off\n\tauto_https off\n}\n'],
+      [newOptions, (_, given) => caddyOptions(given)],
       ['10.0.0.12:8080', ''],
       [/127\.0\.0\.1:8080 /, `${first} ${second} `],
       [
@@ -76,7 +88,8 @@ export function configOf(name: ProxyName, { port, nodes, certificate }: Addresse
   let text = readFileSync(join(configurations, files[name]), 'utf8')
   for (const [from, to] of own[name]) {
     const before = text
-    text = typeof from === 'string' ? text.replaceAll(from, to) : text.replace(from, to)
+    const by = typeof to === 'string' ? () => to : to
+    text = typeof from === 'string' ? text.replaceAll(from, by) : text.replace(from, by)
     if (text === before) throw new Error(`${files[name]} has no ${from}`)
   }
   return text
