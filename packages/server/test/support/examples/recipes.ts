@@ -143,8 +143,21 @@ async function callInSession(
   return envelope
 }
 
+const certificate = ({ context }: ExampleWorld) => ({
+  ...{ app_id: context.world.there.appId, name: 'main', channel: 'vendor_f' },
+  ...{ gateway_app_id: '1', app_secret: 'secret-of-the-gateway' },
+})
+
 const pushRecipes: Readonly<Record<string, Recipe>> = {
   [api.getPushCertificate.id]: { params: () => ({ provider: 1 }) },
+  [api.listPushCertificates.id]: {
+    // Of an application without pushes, whose times do not change.
+    params: async (example) => {
+      const { app_id } = certificate(example)
+      await prepare(example, api.setPushCertificate, 'operator', certificate(example))
+      return { app_id }
+    },
+  },
   [api.checkPushCertificate.id]: {
     params: (example) => ({ ...hereAsApp(example), name: pushChannel }),
   },
