@@ -27,7 +27,7 @@ export interface Block {
 const silent: ReadonlySet<string> = new Set(['', 'text', 'json', 'csv', 'ini', 'yaml'])
 const fence = /^( *)```(\w*)/
 const marked = /^ *<!-- (run|not run|file): (.+) -->$/
-const pathInReason = /(?:packages|scripts)\/[\w./-]+/g
+const pathInReason = /(?:deploy|packages|scripts)\/[\w./-]+/g
 const named = /^(?:\/\/|#|<!--) ([\w./-]+\.\w+)(?: -->)?\n/
 
 /** Returns the blocks of a page in their order. */

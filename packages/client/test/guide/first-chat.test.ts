@@ -88,6 +88,10 @@ if (executablePath !== null)
       await browser.close()
     }
     if (!isFullRun) return
+    const compiler = join(root, 'node_modules/typescript/bin/tsc')
+    const options = '--noEmit --strict --skipLibCheck --target es2023 --lib es2023,dom,dom.iterable'
+    const modules = '--module esnext --moduleResolution bundler'
+    await shell.do(`node ${compiler} ${options} ${modules} main.ts`)
     await shell.run(blockWith('npx vite build'))
     const built = readFileSync(join(shell.folder.path, 'chat/dist/index.html'), 'utf8')
     expect(built).toMatch(/src="\/assets\/index-[\w-]+\.js"/)

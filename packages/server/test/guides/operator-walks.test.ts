@@ -2,11 +2,11 @@
 import { join } from 'node:path'
 import { isFullRun, parallelBackend, startServer } from '@hermod/testkit'
 import { expect, it } from 'vitest'
-import type { Block } from '../../../../scripts/docs/src/blocks.js'
+import { type Block, isRunnable } from '../../../../scripts/docs/src/blocks.js'
 import { blocksRunBy } from '../../../../scripts/docs/src/page-blocks.js'
 import { GuideShell } from '../support/guides/guide-shell.js'
 
-const all = blocksRunBy(import.meta.filename).filter(({ language }) => language === 'sh')
+const all = blocksRunBy(import.meta.filename).filter(isRunnable)
 const folders = ['/mnt/', '/srv/', '/etc/hermod/', '/root/', '/backups/', '/safe/', '/var/']
 /** The name of the backup in the pages. */
 const named = '20261129T160000Z-k3f9a1'
@@ -68,7 +68,7 @@ if (isFullRun) {
     await using shell = await startShell()
     const created = await shell.do('npx hermod token create --app shop --name old --json')
     shell.replace('1536692975726656', /"token_id":(\d+)/.exec(created)?.[1] ?? '')
-    const [tokens, scopes] = blocksOf('security', 2) as [Block, Block]
+    const [tokens, scopes, lostKey] = blocksOf('security', 3) as [Block, Block, Block]
     // The first one revokes the token of the second.
     await shell.run(scopes)
     await shell.run(tokens)
@@ -92,6 +92,15 @@ if (isFullRun) {
     await shell.server.stop()
     await shell.run(compact)
     for (const block of blocksOf('upgrade', 2)) await shell.run(block)
+
+    shell.write('lost.sql', lostKey.text)
+    const script =
+      'import sqlite3; sqlite3.connect("data/hermod.db").executescript(open("lost.sql").read())'
+    await shell.do(`rm data/secret.key; python3 -c '${script}'`)
+    shell.server = await shell.server.startAgain()
+    for (const app of ['hermod', 'shop'])
+      await shell.do(`npx hermod file revoke-links --app ${app}`)
+    await shell.do('npx hermod check')
   }, 300_000)
 
   const postgres = parallelBackend().find((each) => each.name === 'postgres')

@@ -6,7 +6,9 @@ import { expect, it } from 'vitest'
 import { blocksRunBy } from '../../../../scripts/docs/src/page-blocks.js'
 import { GuideShell } from '../support/guides/guide-shell.js'
 
-const blocks = blocksRunBy(import.meta.filename).filter(({ language }) => language === 'sh')
+const all = blocksRunBy(import.meta.filename)
+const blocks = all.filter(({ language }) => language === 'sh')
+const tasks = all.filter(({ language, text }) => language === 'json' && text.includes('audience'))
 /** Texts of blocks, and what their last line prints in the end. */
 const results: readonly (readonly [string, RegExp])[] = [
   ['Are you there?', /The gateway accepted it/],
@@ -44,4 +46,8 @@ if (isFullRun)
       })
     }
     expect(found).toHaveLength(results.length)
+
+    expect(tasks).toHaveLength(4)
+    for (const { text } of tasks)
+      await shell.server.api.admin().succeed('POST', '/push/notify', { body: JSON.parse(text) })
   })
