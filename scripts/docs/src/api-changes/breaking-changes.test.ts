@@ -30,6 +30,7 @@ const send = (document: Loose) => document.paths['/message/send'].post
 const sendBody = (document: Loose) => send(document).requestBody.content['application/json'].schema
 const answer = (document: Loose, path: string, method = 'get') =>
   document.paths[path][method].responses[200].content['application/json'].schema
+const form = 'multipart/form-data'
 const groupId = (document: Loose) =>
   document.paths['/group/info'].get.parameters.find(({ name }: Loose) => name === 'group_id')
 
@@ -137,6 +138,66 @@ describe('breaking changes', () => {
       'POST /message/send: calls with appId and userToken are no longer possible',
     ],
     [
+      'another default of a parameter',
+      (document) => {
+        const { parameters } = document.paths['/user/list'].get
+        parameters.find(({ name }: Loose) => name === 'page_size').schema.default = 7
+      },
+      'GET /user/list: query parameter page_size default is 7 and was 50',
+    ],
+    [
+      'another default of a field',
+      (document) => {
+        sendBody(document).properties.online_only.default = true
+      },
+      'POST /message/send: body.online_only default is true and was false',
+    ],
+    [
+      'a condition that the comparison does not know',
+      (document) => {
+        sendBody(document).properties.targets.uniqueItems = true
+      },
+      'POST /message/send: body.targets uniqueItems is true and was not set',
+    ],
+    [
+      'another name of a file in a form',
+      (document) => {
+        const { schema } = document.paths['/file/upload'].post.requestBody.content[form]
+        schema.properties = { data: schema.properties.file }
+        schema.required = ['data']
+      },
+      'POST /file/upload: body.file was removed',
+    ],
+    [
+      'another right in the group',
+      (document) => {
+        document.paths['/group/ban'].post['x-hermod-right'] = 'destroy'
+      },
+      'POST /group/ban: needs the right destroy in the group and needed ',
+    ],
+    [
+      'another code of a failure',
+      (document) => {
+        send(document)['x-hermod-errors'][0].code = 99999
+      },
+      'POST /message/send: has no longer the error 10000, user does not exist',
+    ],
+    [
+      'another place of a token',
+      (document) => {
+        document.components.securitySchemes.userToken.name = 'authorization'
+      },
+      'credential userToken: was ',
+    ],
+    [
+      'a removed header of webhooks',
+      (document) => {
+        const { post } = document.webhooks['contact.blocked']
+        post.parameters = post.parameters.slice(1)
+      },
+      'webhook contact.blocked: header webhook-id was removed',
+    ],
+    [
       'a removed kind of event',
       (document) => delete document.webhooks['contact.blocked'],
       'webhook contact.blocked: was removed',
@@ -165,6 +226,14 @@ describe('breaking changes', () => {
         sendBody(document).properties.targets.maxItems = 3
       },
     ],
+    [
+      'a form of a list',
+      (document) =>
+        delete document.paths['/group/info/batch'].post.requestBody.content['application/json']
+          .schema.properties.group_list['x-look-up'],
+    ],
+    ['a default', (document) => delete sendBody(document).properties.online_only.default],
+    ['a failure', (document) => send(document)['x-hermod-errors'].pop()],
     [
       'callers',
       (document) => {

@@ -10,7 +10,23 @@ type DescribedOperation = OpenApiDocument['paths'][string][string]
  */
 export function breakingChanges(before: OpenApiDocument, after: OpenApiDocument): string[] {
   const comparison = new DocumentComparison(before, after)
-  return [...operationChanges(before, after, comparison), ...webhookChanges(before, after)]
+  return [
+    ...operationChanges(before, after, comparison),
+    ...webhookChanges(before, after),
+    ...credentialChanges(before.components.securitySchemes, after.components.securitySchemes),
+  ]
+}
+
+type Schemes = OpenApiDocument['components']['securitySchemes']
+
+function credentialChanges(before: Schemes, after: Schemes): string[] {
+  const placeOf = (scheme: Schemes[string] | undefined) =>
+    scheme && JSON.stringify({ ...scheme, description: undefined })
+  return Object.keys(before)
+    .filter((name) => placeOf(before[name]) !== placeOf(after[name]))
+    .map(
+      (name) => `credential ${name}: was ${placeOf(before[name])} and is ${placeOf(after[name])}`,
+    )
 }
 
 function operationChanges(
@@ -33,8 +49,15 @@ function webhookChanges(before: OpenApiDocument, after: OpenApiDocument): string
     const later = after.webhooks[kind]?.post
     if (later === undefined) return [`webhook ${kind}: was removed`]
     const comparison = new SchemaComparison('output', before, after)
-    comparison.compare(bodyOf(post.requestBody.content), bodyOf(later.requestBody.content), '')
-    return comparison.changes.map((change) => `webhook ${kind}: ${change}`)
+    comparison.compare(
+      schemaOf(post.requestBody.content, json),
+      schemaOf(later.requestBody.content, json),
+      '',
+    )
+    const sent = new Set(later.parameters.map(({ name }) => name))
+    const lost = post.parameters.filter(({ name }) => !sent.has(name))
+    const changes = [...lost.map(({ name }) => `header ${name} was removed`), ...comparison.changes]
+    return changes.map((change) => `webhook ${kind}: ${change}`)
   })
 }
 
@@ -53,6 +76,8 @@ class DocumentComparison {
       ...this.#bodies(earlier, later),
       ...this.#answers(earlier, later),
       ...lostCallers(earlier, later),
+      ...otherRight(earlier, later),
+      ...lostErrors(earlier, later),
     ]
   }
 
@@ -96,7 +121,8 @@ class DocumentComparison {
 
   #compared(direction: 'input' | 'output', known: Content, offered: Content, path: string) {
     const comparison = this.#comparison(direction)
-    comparison.compare(bodyOf(known), bodyOf(offered), path)
+    for (const type of Object.keys(known).filter((each) => each in offered))
+      comparison.compare(schemaOf(known, type), schemaOf(offered, type), path)
     return comparison.changes
   }
 
@@ -110,8 +136,10 @@ function contentOf({ responses }: DescribedOperation): Content {
   return success !== undefined && 'content' in success ? (success.content ?? {}) : {}
 }
 
-function bodyOf(content: Content) {
-  return content['application/json']?.schema ?? {}
+const json = 'application/json'
+
+function schemaOf(content: Content, type: string) {
+  return content[type]?.schema ?? {}
 }
 
 function lostTypes(known: Content, offered: Content, part: string): string[] {
@@ -146,6 +174,22 @@ function lostCallers(earlier: DescribedOperation, later: DescribedOperation): st
   return earlier.security
     .filter((known) => !isKept(known))
     .map((known) => `calls with ${described(known)} are no longer possible`)
+}
+
+/** Another right in the group has other holders. */
+function otherRight(earlier: DescribedOperation, later: DescribedOperation): string[] {
+  const [was, is] = [earlier, later].map((each) => each['x-hermod-right'])
+  return is === undefined || was === is
+    ? []
+    : [`needs the right ${is} in the group and needed ${was ?? 'none'}`]
+}
+
+/** Clients tell failures apart by their codes. */
+function lostErrors(earlier: DescribedOperation, later: DescribedOperation): string[] {
+  const kept = new Set(later['x-hermod-errors'].map(({ code }) => code))
+  return earlier['x-hermod-errors']
+    .filter(({ code }) => !kept.has(code))
+    .map(({ code, text }) => `has no longer the error ${code}, ${text}`)
 }
 
 function described(requirement: DescribedOperation['security'][number]): string {

@@ -7,6 +7,16 @@ export type Direction = 'input' | 'output'
 /** Bounds whose decrease refuses values that were accepted. */
 const upperBounds = ['maximum', 'maxLength', 'maxItems', 'x-max-bytes']
 const lowerBounds = ['minimum', 'minLength', 'minItems']
+/** Keywords with rules of their own below, and those that are texts for people. */
+const compared: ReadonlySet<string> = new Set([
+  ...upperBounds,
+  ...lowerBounds,
+  ...['$ref', 'additionalProperties', 'anyOf', 'const', 'enum', 'format', 'items', 'pattern'],
+  ...['properties', 'required', 'type'],
+  ...['description', 'examples', 'title', 'x-form'],
+])
+/** Keywords that may be added: they accept more, or name what was so before. */
+const mayBeAdded: ReadonlySet<string> = new Set(['default', 'x-item-list', 'x-look-up'])
 
 /** Collects the changes of schemas that break clients. */
 export class SchemaComparison {
@@ -84,6 +94,17 @@ export class SchemaComparison {
       this.#report(path, `must match ${later.pattern}`)
     if (later.additionalProperties === false && earlier.additionalProperties !== false)
       this.#report(path, 'refuses other members')
+    this.#compareOthers(earlier, later, path)
+  }
+
+  /** Another default changes calls that leave the value out; the rest may narrow what is accepted. */
+  #compareOthers(earlier: JsonSchema, later: JsonSchema, path: string): void {
+    for (const keyword of new Set([...Object.keys(earlier), ...Object.keys(later)])) {
+      const [was, is] = [earlier, later].map((schema) => JSON.stringify(schema[keyword]))
+      if (was === is || compared.has(keyword)) continue
+      if (was === undefined && mayBeAdded.has(keyword)) continue
+      this.#report(path, `${keyword} is ${is ?? 'not set'} and was ${was ?? 'not set'}`)
+    }
   }
 
   #compareMembers(earlier: JsonSchema, later: JsonSchema, path: string): void {
