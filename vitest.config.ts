@@ -1,4 +1,10 @@
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
+
+/** Files of the full run alone, which HERMOD_TEST_FULL=on adds. */
+const exclude = [
+  ...configDefaults.exclude,
+  ...(process.env.HERMOD_TEST_FULL === 'on' ? [] : ['**/*.full.test.*']),
+]
 
 /**
  * `unit`: beside the files, no I/O except for a temporary folder. `integration`: the built server
@@ -24,6 +30,7 @@ export default defineConfig({
             'bench/src/**/*.test.ts',
             'scripts/**/*.test.{ts,mjs}',
           ],
+          exclude,
           // Enough for property tests on a busy machine.
           testTimeout: 30_000,
           sequence: { groupOrder: 0 },
@@ -34,6 +41,7 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['packages/*/test/**/*.test.ts'],
+          exclude,
           testTimeout: 120_000,
           hookTimeout: 120_000,
           sequence: { groupOrder: 1 },

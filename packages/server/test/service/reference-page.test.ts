@@ -4,9 +4,11 @@ import { join } from 'node:path'
 import { anyBackend, isFullRun, type Session, testChromium } from '@hermod/testkit'
 import { type Browser, type BrowserContext, chromium, type Page, type Route } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { answerCode } from '../support/answer-codes.js'
 import { sharedServer } from '../support/in-process-server.js'
 import { tabTo, violations } from '../support/page-checks.js'
 
+const blocked = answerCode.blocked_by_recipient
 const executablePath = testChromium()
 const shots = join(import.meta.dirname, '../../../../test-output/docs')
 
@@ -80,10 +82,12 @@ describe.runIf(executablePath !== null)('the page /docs', () => {
   })
 
   it('filter: finds codes of errors with the operations that answer them', async () => {
-    await filter().fill('13004')
+    await filter().fill(String(blocked))
     const texts = await found().allTextContents()
-    expect(texts.at(-1)).toMatch(/^13004\s+you have been blocked/)
-    expect(texts.join('\n')).toMatch(/\/message\/send .*error 13004: blocked_by_recipient/)
+    expect(texts.at(-1)).toMatch(new RegExp(`^${blocked}\\s+you have been blocked`))
+    expect(texts.join('\n')).toMatch(
+      new RegExp(`/message/send .*error ${blocked}: blocked_by_recipient`),
+    )
   })
 
   it('filter: nothing found is shown, and Escape shows everything', async () => {
@@ -217,8 +221,8 @@ describe.runIf(executablePath !== null)('the page /docs', () => {
     'section-messages',
     'errors',
     'error-user_not_found',
-    'error-13004',
-    'message.send:error.13004',
+    `error-${blocked}`,
+    `message.send:error.${blocked}`,
     // In a folded list.
     'message.get:answer.data.message.reply_to',
   ])('deep link: #%s leads to its place', async (id) => {

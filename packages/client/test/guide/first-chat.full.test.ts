@@ -1,7 +1,7 @@
 /** docs/guides/first-chat.md, followed as it stands there: Vite serves the page, and two users chat in Chromium. */
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { isFullRun, testChromium } from '@hermod/testkit'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { testChromium } from '@hermod/testkit'
 import { type BrowserContext, chromium, type Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { type Block, programOf } from '../../../../scripts/docs/src/blocks.js'
@@ -19,27 +19,13 @@ function blockWith(text: string): Block {
   return found
 }
 
-/** Makes the folder `chat` with its packages: from a registry in the full run, else from the checkout. */
+/** Makes the folder `chat`, for which a registry has the packages of this build. */
 async function install(shell: GuideShell): Promise<void> {
   const block = blockWith('npm install')
-  if (isFullRun) {
-    using registry = await PackageRegistry.start(['protocol', 'client'])
-    mkdirSync(join(shell.folder.path, 'chat'))
-    shell.write('chat/.npmrc', `@hermod:registry=${registry.url}\nfund=false\naudit=false\n`)
-    await shell.run({ ...block, text: block.text.replace('mkdir chat\n', '') })
-    return
-  }
-  const modules = join(shell.folder.path, 'chat/node_modules')
-  for (const name of ['client', 'protocol'])
-    for (const part of ['package.json', 'dist'])
-      cpSync(join(root, 'packages', name, part), join(modules, '@hermod', name, part), {
-        recursive: true,
-      })
-  symlinkSync(join(root, 'node_modules/vite'), join(modules, 'vite'))
-  mkdirSync(join(modules, '.bin'))
-  symlinkSync('../vite/bin/vite.js', join(modules, '.bin/vite'))
-  writeFileSync(join(dirname(modules), 'package.json'), '{"name":"chat"}')
-  await shell.run({ ...block, text: 'cd chat' })
+  using registry = await PackageRegistry.start(['protocol', 'client'])
+  mkdirSync(join(shell.folder.path, 'chat'))
+  shell.write('chat/.npmrc', `@hermod:registry=${registry.url}\nfund=false\naudit=false\n`)
+  await shell.run({ ...block, text: block.text.replace('mkdir chat\n', '') })
 }
 
 async function open(profile: BrowserContext, address: string): Promise<Page> {
@@ -87,7 +73,6 @@ if (executablePath !== null)
     } finally {
       await browser.close()
     }
-    if (!isFullRun) return
     const compiler = join(root, 'node_modules/typescript/bin/tsc')
     const options = '--noEmit --strict --skipLibCheck --target es2023 --lib es2023,dom,dom.iterable'
     const modules = '--module esnext --moduleResolution bundler'
