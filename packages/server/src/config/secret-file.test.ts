@@ -73,6 +73,18 @@ describe('secrets in files', () => {
     expect(inspect(loaded, { depth: 9 }) + JSON.stringify(loaded)).not.toContain('hunter2')
   })
 
+  it('are not printed when one is given in place of its path', () => {
+    const given = {
+      HERMOD_DATABASE_URL_FILE: 'postgres://hermod:hunter2@db/hermod',
+      HERMOD_OPERATOR_TOKEN_FILE: 'hmo_hunter2',
+      HERMOD_SECRET_KEY_FILE: 'hunter2'.repeat(40),
+    }
+    for (const [name, secret] of Object.entries(given)) {
+      expect(() => loadConfig({ [name]: secret })).toThrow(`${name} names no file that can be read`)
+      expect(() => loadConfig({ [name]: secret })).not.toThrow(/hunter2/)
+    }
+  })
+
   it('may be named by the file of HERMOD_CONFIG, and the environment wins in either form', () => {
     const files = {
       'h.json': '{"HERMOD_SECRET_KEY_FILE": "/etc/hermod/key"}',

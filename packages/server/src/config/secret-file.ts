@@ -14,6 +14,9 @@ export function exampleSecretFile({ name }: Option): string {
   return `/run/secrets/${name.replace('HERMOD_', '').toLowerCase().replaceAll('_', '-')}`
 }
 
+/** Paths that no secret looks like. */
+const isPlace = /^\.{0,2}\//
+
 /**
  * Reads the secret of the file that a setting names; white space around it, such as a last line end,
  * is left out.
@@ -31,7 +34,10 @@ export function readSecretFile(
   try {
     text = readFile(file).trim()
   } catch (error) {
-    return `names ${file}, which cannot be read: ${(error as Error).message}`
+    // Whoever confuses the two settings gives the secret itself, which no message may show.
+    return isPlace.test(file)
+      ? `names ${file}, which cannot be read: ${(error as Error).message}`
+      : `names no file that can be read; without _FILE the setting takes the secret itself, with it a path such as ${exampleSecretFile(option)} or ./name`
   }
   const value = option.decode(text)
   if (value !== undefined) return { value }
