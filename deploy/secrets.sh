@@ -10,6 +10,8 @@ chmod 700 "$folder"
 # Containers read them as users of their own, who are kept from the folder on this machine.
 keep() {
   if [ ! -s "$folder/$1" ]; then
+    # Of a run that was ended; nobody but root could write into it.
+    rm -f "$folder/$1.new"
     printf '%s\n' "$2" >"$folder/$1.new"
     chmod 444 "$folder/$1.new"
     mv "$folder/$1.new" "$folder/$1"

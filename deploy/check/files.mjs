@@ -1,10 +1,12 @@
 /** Checks that need little time: linters, and programs that read their configuration and end. */
 import {
+  chownSync,
   copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
@@ -96,6 +98,24 @@ function makeSecrets(folder) {
   must((statSync(secrets).mode & 0o777) === 0o700, 'the folder of the secrets is open to others')
   must(made.length === 3 && made.every(({ text }) => text.length > 60), 'a secret is missing')
   must(JSON.stringify(make()) === JSON.stringify(made), 'the second run changed a secret')
+  endedRun(folder)
+}
+
+/** A run that was ended left a file that its owner may not write. */
+function endedRun(folder) {
+  const secrets = join(folder, 'secrets')
+  rmSync(join(secrets, 'secret-key'))
+  writeFileSync(join(secrets, 'secret-key.new'), '', { mode: 0o444 })
+  const user = 65_534
+  const program = ['sh', join(folder, 'secrets.sh')]
+  if (process.getuid() === 0) {
+    // Root may write every file.
+    for (const path of [folder, secrets, join(secrets, 'secret-key.new')])
+      chownSync(path, user, user)
+    program.unshift('setpriv', `--reuid=${user}`, `--regid=${user}`, '--clear-groups')
+  }
+  output(program[0], program.slice(1))
+  must(statSync(join(secrets, 'secret-key')).size > 60, 'an ended run made no secret key')
 }
 
 /** The unit and its drop-in with a command that is there. */
