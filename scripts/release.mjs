@@ -4,8 +4,7 @@
  *
  *     npm run release -- --check
  *
- * Writes the packages as npm ships them, their list of components (SBOM) and the commands that
- * publish them into `release/`.
+ * Writes the packages as npm ships them and their list of components (SBOM) into `release/`.
  */
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +12,7 @@ import { parseArgs } from 'node:util'
 import { contentFaults, staleFaults } from './release/contents.mjs'
 import { descriptionFaults } from './release/description.mjs'
 import { installFaults } from './release/install.mjs'
-import { writeInstructions } from './release/instructions.mjs'
+import { instructions } from './release/instructions.mjs'
 import { componentFaults } from './release/licenses.mjs'
 import { packAll, readWorkspace, root } from './release/packages.mjs'
 import { resolutionFaults } from './release/resolution.mjs'
@@ -39,7 +38,7 @@ await step('components and licences', () => componentFaults(folder))
 await step('installed in an empty folder', () => installFaults(packed))
 for (const fault of faults) console.error(`FAILED: ${fault}`)
 if (faults.length > 0) process.exit(1)
-console.log(writeInstructions({ workspace, packed, folder }))
+console.log(instructions({ workspace, packed }))
 
 function isCheck() {
   try {

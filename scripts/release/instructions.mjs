@@ -1,17 +1,15 @@
 /** The commands that publish a release. */
 import { execFileSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { relative } from 'node:path'
 import { root } from './packages.mjs'
 
 const image = 'ghcr.io/OWNER/hermod'
 const kB = (bytes) => `${Math.round(bytes / 1000)} kB`
 
-/** Writes `publish.sh`, which the workflow runs. @returns the text for the publisher */
-export function writeInstructions({ workspace: { version }, packed, folder }) {
+/** @returns the text for the publisher */
+export function instructions({ workspace: { version }, packed }) {
   const names = packed.map(({ tarball }) => relative(root, tarball))
   const commands = names.map((name) => `npm publish ./${name} --access public --provenance`)
-  writeFileSync(join(folder, 'publish.sh'), ['set -e', ...commands, ''].join('\n'))
   const sizes = packed.map(
     ({ manifest, size, unpackedSize }) =>
       `  ${manifest.name}: ${kB(size)} packed, ${kB(unpackedSize)} unpacked`,

@@ -2,7 +2,7 @@
  * Parts of `npm run release -- --check` that are quick, and samples of what it refuses; all of it in
  * the full run.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -29,6 +29,15 @@ test('release: packages are published after those that they need', () => {
   const names = packages.map(({ manifest }) => manifest.name)
   expect(names.indexOf('@hermod/protocol')).toBeLessThan(names.indexOf('@hermod/server'))
   expect(names.at(-1)).toBe('hermod')
+})
+
+test('release: the workflow publishes every package in this order, and runs no file of another job', () => {
+  const text = readFileSync(join(root, '.github/workflows/release.yml'), 'utf8')
+  const [, names] = /for name in ([^;]+);/.exec(text)
+  expect(names.split(/[\s\\]+/)).toEqual(
+    packages.map(({ manifest }) => manifest.name.replace('@', '').replace('/', '-')),
+  )
+  expect(text).not.toMatch(/(?:\b(?:sh|bash|node|source)|\.) +"?(?:\.\/)?release\//)
 })
 
 test('release: npm ships what users need, and publint finds nothing', async () => {
