@@ -1,14 +1,16 @@
-// Removes files that no running service reads from the folders of the image: sources, source maps,
-// type declarations, and native programs of other systems.
-import { readdirSync, rmSync } from 'node:fs'
+// Removes files that no running service reads from the folders of the image: what our packages do not
+// ship, such as sources or the data of a service that was started there, source maps, type
+// declarations, and native programs of other systems.
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
 const unread = /\.(?:map|tsbuildinfo|d\.[cm]?ts)$/
 /** SQLite brings its programs for all systems in one package. */
 const foreign = /(?:^|\/)prebuilds\/(?:darwin|win32)-|\.musl\.node$/
 const otherMachine = new RegExp(`(?:^|/)prebuilds/linux-(?!${process.arch}(?:/|$))`)
-/** Sources of our packages, and those from which the program of SQLite is compiled. */
-const source = /^(?:packages\/[^/]+|node_modules\/@photostructure\/sqlite)\/src$/
+/** The sources from which the program of SQLite is compiled. */
+const source = /^node_modules\/@photostructure\/sqlite\/src$/
+const ofEveryPackage = ['LICENSE', 'node_modules', 'package.json']
 
 /** @param {string} folder */
 function trim(folder) {
@@ -20,4 +22,15 @@ function trim(folder) {
   }
 }
 
-for (const folder of process.argv.slice(2)) trim(folder)
+/** Leaves what a package of ours ships. @param {string} folder */
+function trimPackage(folder) {
+  const { files } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  const shipped = new Set([...ofEveryPackage, ...files])
+  for (const name of readdirSync(folder))
+    if (!shipped.has(name)) rmSync(join(folder, name), { recursive: true })
+}
+
+for (const folder of process.argv.slice(2)) {
+  if (folder === 'packages') for (const name of readdirSync(folder)) trimPackage(join(folder, name))
+  trim(folder)
+}
