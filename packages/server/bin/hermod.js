@@ -139,6 +139,10 @@ function builtAt(project) {
   )
 }
 
+function removeRecords(projects) {
+  for (const record of projects.flatMap(recordsOf)) rmSync(record, { force: true })
+}
+
 function findCompiler() {
   try {
     const manifest = createRequire(import.meta.url).resolve('typescript/package.json')
@@ -151,13 +155,16 @@ function findCompiler() {
 function build(compiler, projects) {
   process.stderr.write('hermod: building …\n')
   const startedAt = new Date()
-  // Without --force the compiler trusts its own records and does not notice that the output is gone.
-  const args = [compiler, '-b', ...(isComplete(projects) ? [] : ['--force']), built]
+  // The compiler trusts its own records and does not notice that the output is gone. Projects that are
+  // complete stay as they are, since a service may be running on them.
+  removeRecords(projects.filter((project) => !existsSync(join(project, 'dist'))))
+  if (!existsSync(main)) removeRecords([packageFolder])
+  const args = [compiler, '-b', built]
   // The compiler's output goes to stderr: stdout belongs to the command.
   const { status, error } = spawnSync(process.execPath, args, { stdio: ['ignore', 2, 2] })
   if (status !== 0) {
     // The compiler has left output of the faulty sources; without the records the next start builds again.
-    for (const record of projects.flatMap(recordsOf)) rmSync(record, { force: true })
+    removeRecords(projects)
     process.stderr.write(
       `hermod: the build failed${error ? `: ${error.message}` : '; its faults are named above'}\n`,
     )

@@ -35,6 +35,10 @@ class Checkout implements Disposable {
     return join(this.#folder.path, name)
   }
 
+  has(name: string): boolean {
+    return existsSync(this.path(name))
+  }
+
   write(name: string, text: string): void {
     mkdirSync(dirname(this.path(name)), { recursive: true })
     writeFileSync(this.path(name), text)
@@ -78,4 +82,20 @@ it('a command that cannot lock the checkout for a build names its folder and bui
     /^hermod: the build is missing .+packages\/server cannot be locked .+ run npm run build as the owner of the checkout\n$/,
   )
   expect(existsSync(checkout.path('builds'))).toBe(false)
+})
+
+it('a build for the demo keeps what is complete, on which a service may run', async () => {
+  using checkout = new Checkout()
+  checkout.write(main, '')
+  checkout.write('packages/server/tsconfig.tsbuildinfo', 'of the server')
+  checkout.write('packages/demo/tsconfig.json', '{"references":[{"path":"../server"}]}')
+  checkout.write('packages/demo/src/main.ts', '')
+  // The output of the demo has been removed, and the compiler would take its record for true.
+  checkout.write('packages/demo/tsconfig.tsbuildinfo', 'of the demo')
+  checkout.write('go', '')
+  const command = checkout.start('demo')
+  await waitFor(() => checkout.has('builds'), { what: 'the compiler' })
+  expect(checkout.has('packages/server/tsconfig.tsbuildinfo')).toBe(true)
+  expect(checkout.has('packages/demo/tsconfig.tsbuildinfo')).toBe(false)
+  await command.exited
 })
