@@ -146,7 +146,9 @@ export const messageTexts = {
   attachment: messageText(
     'for image, voice, video and file messages: a JSON object that holds the file URL',
   ),
-  config: messageText('extension fields used by the SDK layer, JSON'),
+  config: messageText(
+    'a JSON object with options: mentionList (user IDs) or mentionAll (true) mentions members of the group, groupMemberList (user IDs) requests their read receipts, and pushMessage and others set the text of the push (rule K16); readers get it unchanged',
+  ),
   ext: messageText('extension data'),
 }
 

@@ -21,7 +21,7 @@ export const Message = resource('Message', 'A message as the caller sees it.', {
   attachment: text(
     'for image, voice, video and file messages: a JSON object that holds the file URL',
   ),
-  config: text('extension fields used by the SDK layer, JSON'),
+  config: text('a JSON object with options, such as mentions, as in /message/send'),
   content: text('message content'),
   ctype: stringEnum(Object.values(meaningsOf(contentType)), {
     description: 'what the message holds',

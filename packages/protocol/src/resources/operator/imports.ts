@@ -66,7 +66,7 @@ export const FoundImportedMessage = resource('FoundImportedMessage', 'An importe
   content_type: int32({ description: 'what it holds, as in /message/send' }),
   content: text('message content'),
   attachment: text('attachment'),
-  config: text('extension fields used by the SDK layer, JSON'),
+  config: text('a JSON object with options, such as mentions, as in /message/send'),
   ext: text('extension data'),
   reply_to: optional(int64({ description: 'message ID of the original; absent: no reply' })),
 })
