@@ -8,11 +8,11 @@ import { expect, it } from 'vitest'
 const packageFolder = join(import.meta.dirname, '..')
 const packages = join(packageFolder, '..')
 
-/** The most bytes of an entry, minified and gzipped: its size and 2 %. */
-const limits = { index: 57_700, 'core/core': 27_500, 'react/index': 620, node: 55_500 }
+/** The sizes of the entries in KB, minified and gzipped, as README.md states them. */
+const sizes = { index: 57, 'core/core': 27, 'react/index': 0.6, node: 55 }
 
 /** Bundles an entry with all that it imports, but for what an app has already. */
-async function bundle(entry: keyof typeof limits): Promise<OutputChunk> {
+async function bundle(entry: keyof typeof sizes): Promise<OutputChunk> {
   const isNode = entry === 'node'
   const build = await rolldown({
     input: join(packageFolder, 'dist', `${entry}.js`),
@@ -35,16 +35,25 @@ async function bundle(entry: keyof typeof limits): Promise<OutputChunk> {
 
 const modulesOf = ({ moduleIds }: OutputChunk) => moduleIds.map((id) => relative(packages, id))
 
-it.each(Object.entries(limits))(
-  'client package: the entry %s has at most %i bytes',
-  async (entry, most) => {
-    const { code } = await bundle(entry as keyof typeof limits)
+it.each(Object.entries(sizes))(
+  'client package: the entry %s has the %f KB of README.md, and at most 2 % more',
+  async (entry, size) => {
+    const { code } = await bundle(entry as keyof typeof sizes)
     const { length } = gzipSync(code, { level: 9 })
     if (process.env.HERMOD_SHOW_FIGURES)
       console.log(`${entry}: ${code.length} bytes, ${length} gzipped`)
-    expect(length).toBeLessThanOrEqual(most)
+    expect(length).toBeLessThanOrEqual(size * 1000 * 1.02)
   },
 )
+
+it('client package: README.md states the sizes of the entries', () => {
+  const text = readFileSync(join(packageFolder, 'README.md'), 'utf8')
+  const stated = [
+    `| ${sizes.index} KB, of which the core has ${sizes['core/core']} |`,
+    ...[sizes.node, sizes['react/index']].map((size) => `| ${size} KB |`),
+  ]
+  expect(stated.filter((each) => !text.includes(each))).toEqual([])
+})
 
 it('client package: the entry for browsers has no module of Node, of the protocol or of another package', async () => {
   const chunk = await bundle('index')
