@@ -58,7 +58,8 @@ try {
   write('package.json', '{ "type": "module", "private": true }')
   write('.spectral.json', JSON.stringify(spectralRules))
   write('tsconfig.json', JSON.stringify({ compilerOptions, files: ['first-message.ts'] }))
-  const [forTypeScript, forPython] = blocks.get('sh')
+  // The first block has the address of the reader's service.
+  const [, forTypeScript, forPython] = blocks.get('sh')
   const typeScript = step('openapi-typescript', () => bash(forTypeScript))
   const python = step('openapi-python-client', () => bash(forPython))
   if (await typeScript) {
