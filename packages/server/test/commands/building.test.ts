@@ -94,7 +94,7 @@ it('a build for the demo keeps what is complete, on which a service may run', as
   checkout.write('packages/demo/tsconfig.tsbuildinfo', 'of the demo')
   checkout.write('go', '')
   const command = checkout.start('demo')
-  await waitFor(() => checkout.has('builds'), { what: 'the compiler' })
+  await waitFor(() => checkout.has('builds'), { what: 'the compiler', timeoutMs: 30_000 })
   expect(checkout.has('packages/server/tsconfig.tsbuildinfo')).toBe(true)
   expect(checkout.has('packages/demo/tsconfig.tsbuildinfo')).toBe(false)
   await command.exited
