@@ -13,9 +13,10 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { startServer } from '../packages/testkit/dist/index.js'
+import { blocksOf } from './docs/dist/blocks.js'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
-const page = join(root, 'docs/guides/generated-clients.md')
+const page = 'docs/guides/generated-clients.md'
 const linters = [
   '@redocly/cli@2.77.0',
   '@stoplight/spectral-cli@6.16.3',
@@ -50,7 +51,7 @@ const env = {
   npm_config_audit: 'false',
   npm_config_fund: 'false',
 }
-const blocks = blocksOf(readFileSync(page, 'utf8'))
+const blocks = blocksOf(page, readFileSync(join(root, page), 'utf8'))
 let failures = 0
 try {
   const description = await fetch(new URL('/openapi.json', server.url))
@@ -59,7 +60,7 @@ try {
   write('.spectral.json', JSON.stringify(spectralRules))
   write('tsconfig.json', JSON.stringify({ compilerOptions, files: ['first-message.ts'] }))
   // The first block has the address of the reader's service.
-  const [, forTypeScript, forPython] = blocks.get('sh')
+  const [, forTypeScript, forPython] = textsIn('sh')
   const typeScript = step('openapi-typescript', () => bash(forTypeScript))
   const python = step('openapi-python-client', () => bash(forPython))
   if (await typeScript) {
@@ -78,22 +79,19 @@ try {
 }
 process.exitCode = failures === 0 ? 0 : 1
 
-/** The blocks of the page by their languages. */
-function blocksOf(text) {
-  const found = new Map()
-  for (const [, language, code] of text.matchAll(/^```(\w+)\n(.*?)^```$/gms))
-    found.set(language, [...(found.get(language) ?? []), code])
-  return found
+/** @returns the texts of the blocks of the page in a language */
+function textsIn(language) {
+  return blocks.filter((block) => block.language === language).map(({ text }) => text)
 }
 
 async function firstInTypeScript() {
-  write('first-message.ts', blocks.get('ts')[0])
+  write('first-message.ts', textsIn('ts')[0])
   await run('node', [join(root, 'node_modules/typescript/bin/tsc'), '-p', '.'])
   return expectOutput(await run('node', ['first-message.js']), /^200 \[ \d+ \]\nHello Bob\n$/)
 }
 
 async function firstInPython() {
-  write('first_message.py', blocks.get('python')[0])
+  write('first_message.py', textsIn('python')[0])
   return expectOutput(await run('tools/bin/python', ['first_message.py']), /^200 \[\d+\]\n$/)
 }
 

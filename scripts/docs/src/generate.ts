@@ -16,7 +16,7 @@ import { configReference } from '@hermod/server/dist/config/reference.js'
 import { builtOperationIds } from '@hermod/server/dist/context/handlers.js'
 import { openApiExamples } from '@hermod/server/dist/http/routes/openapi-examples.js'
 import { lineTypes } from '@hermod/server/dist/transfer/lines.js'
-import { badBlocks, blocksOf, listedBlocks } from './blocks.js'
+import { badBlocks, listedBlocks } from './blocks.js'
 import {
   type CitingText,
   citingErrors,
@@ -35,6 +35,7 @@ import { type LockFile, renderLicenses } from './licenses.js'
 import { brokenLinks } from './links.js'
 import { missingCommentedFiles, missingPaths } from './named-paths.js'
 import { unknownCommands } from './named-commands.js'
+import { allBlocks } from './page-blocks.js'
 import { withPushChannels } from './push-channels.js'
 import { renderAvailability, renderErrors, renderOperations } from './render.js'
 import { renderScopes } from './scopes.js'
@@ -121,7 +122,6 @@ function generatedOperations(): string[] {
 
 async function problems(): Promise<string[]> {
   const all = citingTexts()
-  const blocks = blocksOfPages(all)
   // Their samples cite and name missing things.
   const texts = all.filter(
     ({ path }) => !/(blocks|citations|named-commands|named-paths)\.test\.ts$/.test(path),
@@ -134,7 +134,7 @@ async function problems(): Promise<string[]> {
     ...longPages(pagesOf(all)),
     ...danglingSections(texts, pagesOf(all)),
     ...brokenLinks(pagesOf(all), (path) => existsSync(join(root, path))),
-    ...badBlocks(blocks, (path) => existsSync(join(root, path))),
+    ...badBlocks(allBlocks(), (path) => existsSync(join(root, path))),
     ...unknownCommands(
       // A decision names what was rejected.
       pagesOf(all.filter(({ path }) => !/^docs[/\\]decisions/.test(path))),
@@ -179,14 +179,10 @@ function longPages(pages: Readonly<Record<string, string>>): string[] {
   ])
 }
 
-function blocksOfPages(texts: readonly CitingText[]) {
-  return Object.entries(pagesOf(texts)).flatMap(([path, text]) => blocksOf(path, text))
-}
-
 const stale = Object.entries(pages).filter(([name, text]) => current(join(folder, name)) !== text)
 const leftover = generatedOperations().filter((name) => !(name in pages))
 if (process.argv.includes('--blocks')) {
-  process.stdout.write(listedBlocks(blocksOfPages(citingTexts())))
+  process.stdout.write(listedBlocks(allBlocks()))
 } else if (process.argv.includes('--check')) {
   const found = await problems()
   for (const problem of found) process.stderr.write(`${problem}\n`)

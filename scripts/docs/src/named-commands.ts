@@ -1,4 +1,5 @@
 /** The commands and options of `hermod` that pages name. Pure; generate.ts knows the commands. */
+import { blocksOf } from './blocks.js'
 
 /** The used part of a command of commander. */
 export interface NamedCommand {
@@ -8,7 +9,6 @@ export interface NamedCommand {
   name(): string
 }
 
-const block = /^ *```sh\n(.*?)^ *```/gms
 const inline = /`((?:npx )?hermod [^`]+)`/g
 // At the beginning of a line, after npx, a setting, or what begins another command.
 const call = /(?:^|npx |-- |\$\(|[|&;({] |[A-Z_]+=\S+ )\s*hermod ((?:[^\n|&;)#]|&(?= ))*)/gm
@@ -18,7 +18,9 @@ const common = ['--help', '--version']
 /** @returns the commands that a page names, each without `hermod` */
 export function namedCommands(page: string): string[] {
   const texts = [
-    ...[...page.matchAll(block)].map(([, text = '']) => text.replaceAll(/\\\n\s*/g, '')),
+    ...blocksOf('', page)
+      .filter(({ language }) => language === 'sh')
+      .map(({ text }) => text.replaceAll(/\\\n\s*/g, '')),
     ...[...page.matchAll(inline)].map(([, text = '']) => text),
   ]
   return texts.flatMap((text) => [...text.matchAll(call)].map(([, words = '']) => words.trim()))

@@ -1,5 +1,4 @@
 /** The assistant of examples/agent with a real service: answers, stops, and kills of both in mid-sentence. */
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   Child,
@@ -13,6 +12,7 @@ import {
   waitFor,
 } from '@hermod/testkit'
 import { afterEach, expect, it } from 'vitest'
+import { blocksRunBy } from '../../../../scripts/docs/src/page-blocks.js'
 import { Random } from '../../../server/test/support/random.js'
 
 const root = join(import.meta.dirname, '../../../..')
@@ -234,10 +234,13 @@ it('a reader stops an answer; in groups the assistant answers where it is mentio
 it('the lines of the guide write, read and stop a stream, and kill the assistant', {
   timeout: timeoutMs,
 }, async () => {
-  const guide = readFileSync(join(root, 'docs/guides/streams.md'), 'utf8')
-  const blocks = [...guide.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, lines]) => lines)
+  const blocks = blocksRunBy(import.meta.filename).filter(({ language }) => language === 'sh')
+  expect(blocks.length).toBeGreaterThan(5)
   await using server = await startServer({ appId: 'hermod' })
-  const script = blocks.join('').replace('http://127.0.0.1:8080', server.url)
+  const script = blocks
+    .map(({ text }) => text)
+    .join('')
+    .replace('http://127.0.0.1:8080', server.url)
   const shell = new Child(['bash', '-c', script], { cwd: root })
   const exit = await shell.exited
   const output = shell.output()
