@@ -187,8 +187,10 @@ function textBlock(text) {
   )
 }
 
+/** With a type of its own a file that a stranger has uploaded could open as a page of this origin. */
 function fileLink(file) {
-  const link = make('a', { href: URL.createObjectURL(file), download: '' }, 'Save the file')
+  const saved = new Blob([file], { type: 'application/octet-stream' })
+  const link = make('a', { href: URL.createObjectURL(saved), download: '' }, 'Save the file')
   return make('p', {}, `${file.type || 'a file'}, ${file.size} bytes. `, link)
 }
 

@@ -175,6 +175,24 @@ describe.runIf(executablePath !== null)('the page /docs', () => {
       expect(server.output()).not.toContain(ann.token)
     })
 
+    it('offers a file for saving only, whatever its type is', async () => {
+      const svg = {
+        contentType: 'image/svg+xml',
+        body: '<svg xmlns="http://www.w3.org/2000/svg"/>',
+      }
+      await page.route('**/user/profile*', (route) => route.fulfill(svg))
+      await page.evaluate(`{
+        const make = URL.createObjectURL
+        URL.createObjectURL = (file) => make(file) + '#' + file.type
+      }`)
+      const download = article('user.profile.get')
+      await download.getByRole('button', { name: 'Send' }).click()
+      const link = download.getByRole('link', { name: 'Save the file' })
+      expect(await link.getAttribute('href')).toMatch(/^blob:.*#application\/octet-stream$/)
+      expect(await download.locator('.response').textContent()).toContain('image/svg+xml')
+      await page.unroute('**/user/profile*')
+    })
+
     it('shows a service that does not answer', async () => {
       await context.setOffline(true)
       await send('{}')

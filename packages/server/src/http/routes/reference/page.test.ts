@@ -36,6 +36,14 @@ describe('the reference page', () => {
     ).toEqual(['docs/reference.css', 'docs/search.js', 'docs/try-it.js', 'docs/request.js'])
   })
 
+  it('shows the address of the installation, escaped once', () => {
+    const url = "https://chat.example.org/a'b&c"
+    const own = referencePage({ ...document, servers: [{ url, description: '' }] })
+    const escaped = 'https://chat.example.org/a&#39;b&amp;c'
+    expect(own).toContain(`<code class="base">${escaped}</code>`)
+    expect(own).toContain(`export HERMOD_URL=${escaped}\n`)
+  })
+
   it('gives no id twice', () => {
     const ids = [...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id)
     expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([])

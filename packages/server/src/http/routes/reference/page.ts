@@ -40,7 +40,7 @@ ${sections.map(navigationSection).join('\n')}
 ${errorNavigation()}
 </nav>
 <main id="content" tabindex="-1">
-${startSection(address.startsWith('http') ? escapeHtml(address) : null, sections)}
+${startSection(address.startsWith('http') ? address : null, sections)}
 <section class="intro" aria-labelledby="answers"><h2 id="answers" tabindex="-1">Answers and parameters</h2>
 ${paragraphs(description)}
 </section>

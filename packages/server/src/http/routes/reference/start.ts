@@ -67,7 +67,7 @@ export function startSection(
   const url = publicUrl ?? usualUrl
   return `<section class="start${publicUrl === null ? ' own-address' : ''}" aria-labelledby="start"><h2 id="start" tabindex="-1">Start here</h2>
 <h3 id="start-address">Address</h3>
-<p>Every path below follows the address of this installation, <code class="base">${url}</code>.</p>
+<p>Every path below follows the address of this installation, <code class="base">${escapeHtml(url)}</code>.</p>
 ${codeBlock('curl', 'Shell', shell(url))}
 ${codeBlock('ts', 'TypeScript', script(url))}
 ${codeBlock('client', 'TypeScript, @hermod/client', client(url))}
