@@ -148,22 +148,31 @@ describe.concurrent('a process', () => {
         expect(again.output()).not.toContain('hma_')
       })
 
-    test('no tokens wanted: the first start prints none, and the command makes one', async (test) => {
-      await using database = await backend.createDatabase()
-      using folder = new TempFolder('no-tokens')
-      const env = { ...nothingGiven, HERMOD_BOOTSTRAP_TOKENS: 'none' }
-      const server = await startServer({ ...serverOptions(folder, database), env, test })
-      expect(server.output()).not.toMatch(/first start|hm[aou]_|curl/)
-      const settings = settingsOf(folder, database)
-      expect(await listTokens('hermod', settings)).toEqual([])
-      const command = /hermod (token create --app hermod --name backend)/.exec(server.output())?.[1]
-      const { out } = await runHermod([...(command ?? '').split(' '), '--json'], settings)
-      const token = JSON.parse(out).token
-      await server.api.succeed('GET', '/user/list', { appId: 'hermod', token })
-      await server.stop()
-      const again = await server.startAgain({ env, test })
-      expect(again.output()).not.toContain('token create')
-    })
+    const named = isFullRun ? ['', 'chosen'] : ['chosen']
+    test.for(named)(
+      'no tokens wanted, app_id "%s": the first start prints none, and the command makes one',
+      async (given, test) => {
+        await using database = await backend.createDatabase()
+        using folder = new TempFolder('no-tokens')
+        const appId = given === '' ? 'hermod' : given
+        const env = {
+          ...nothingGiven,
+          HERMOD_BOOTSTRAP_TOKENS: 'none',
+          HERMOD_BOOTSTRAP_APP_ID: given,
+        }
+        const server = await startServer({ ...serverOptions(folder, database), env, test })
+        expect(server.output()).not.toMatch(/first start|hm[aou]_|curl/)
+        const settings = settingsOf(folder, database)
+        expect(await listTokens(appId, settings)).toEqual([])
+        const command = /hermod (token create --app \S+ --name backend)/.exec(server.output())?.[1]
+        const { out } = await runHermod([...(command ?? '').split(' '), '--json'], settings)
+        const token = JSON.parse(out).token
+        await server.api.succeed('GET', '/user/list', { appId, token })
+        await server.stop()
+        const again = await server.startAgain({ env, test })
+        expect(again.output()).not.toContain('token create')
+      },
+    )
 
     if (isFullRun)
       test('start by hand with an application: creates no other one', async (test) => {

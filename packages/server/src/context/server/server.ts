@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { scopesOf } from '@hermod/protocol'
 import type { LoadedConfig } from '../../config/config.js'
 import type { ServiceState } from '../../domain/service-state/service-state.js'
-import type { FirstApp } from '../../domain/apps/app-service.js'
+import type { NewApp } from '../../domain/apps/app-service.js'
 import { Lifecycle } from '../../lib/lifecycle.js'
 import type { Logger } from '../../observability/log.js'
 import type { Executor } from '../../pipeline/executor.js'
@@ -13,6 +13,9 @@ import { Readiness } from './readiness.js'
 import { waitForSchema } from './schema-wait.js'
 import { type MakeRoutes, startTransports } from './transports.js'
 import { createWorkers, type Workers } from './workers.js'
+
+/** The credentials that a first start prints once. */
+type FirstApp = NewApp & { readonly adminToken: string }
 
 export interface RunningServer {
   /** The URL of the operations. */
@@ -174,19 +177,18 @@ async function prepareApps(
   }: Pick<LoadedConfig, 'config' | 'secrets'> & { readonly log: Logger },
 ): Promise<FirstApp | null> {
   const { appId, adminTokenScopes: scopes, tokens } = bootstrap
-  if (secrets.bootstrapAdminToken === null && tokens === 'none') {
-    const made = await apps.createWithoutTokens(appId)
-    if (made !== null)
-      log.info(
-        { appId: made },
-        `the application is new and has no tokens; hermod token create --app ${made} --name backend makes an Admin token`,
-      )
-    return null
-  }
-  if (appId === null && secrets.bootstrapAdminToken === null) return apps.createFirst()
-  return apps.ensureConfigured(
+  const created = await apps.prepareStart({
     appId,
-    secrets.bootstrapAdminToken,
-    scopes === null ? undefined : scopesOf(scopes),
+    adminToken: secrets.bootstrapAdminToken,
+    scopes: scopes === null ? undefined : scopesOf(scopes),
+    makesTokens: tokens === 'print',
+  })
+  if (created === null || secrets.bootstrapAdminToken !== null) return null
+  const { adminToken } = created
+  if (adminToken !== null) return { ...created, adminToken }
+  log.info(
+    { appId: created.appId },
+    `the application is new and has no tokens; hermod token create --app ${created.appId} --name backend makes an Admin token`,
   )
+  return null
 }

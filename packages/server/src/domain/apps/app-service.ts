@@ -48,11 +48,21 @@ interface AppServiceOptions {
   readonly adminTokenCache: InvalidatedCache<string, StoredAdminToken>
 }
 
-/** The credentials that the first start prints once. */
-export interface FirstApp {
+/** The settings of the app that a start creates. */
+interface StartSettings {
+  /** null: {@link defaultAppId} */
+  readonly appId: string | null
+  readonly adminToken: string | null
+  /** The scopes of the Admin token; undefined: all for a new one. */
+  readonly scopes: Scopes | undefined
+  /** Whether a new app gets tokens that the settings do not name. */
+  readonly makesTokens: boolean
+}
+
+/** An app that a start has created, with the tokens that were made for it in clear. */
+export interface NewApp {
   readonly appId: string
-  readonly adminToken: string
-  /** null when none was created. */
+  readonly adminToken: string | null
   readonly operatorToken: string | null
 }
 
@@ -283,58 +293,40 @@ export class AppService {
   }
 
   /**
-   * Sets the server up without a human: creates the app and the token that the configuration names.
-   * On a used store it only adds a missing token, and sets the scopes of a known one.
-   * @param scopes of the token; undefined: all for a new one
-   * @returns the created credentials that were not given
+   * Creates what the settings of a start name and the store lacks: the app with its tokens, or the
+   * token alone, whose scopes are set when it is known. Without an app_id and a token in the settings,
+   * creates the first app of a store.
+   * @returns the new app; null: none was created
    */
-  async ensureConfigured(
-    configuredAppId: string | null,
-    configuredToken: string | null,
-    scopes?: Scopes,
-  ): Promise<FirstApp | null> {
+  async prepareStart({
+    appId: named,
+    adminToken,
+    scopes,
+    makesTokens,
+  }: StartSettings): Promise<NewApp | null> {
     const { database, store } = this.options
-    const appId = configuredAppId ?? defaultAppId
-    if (!(await database.read((db) => store.find(db, appId)))) {
-      const adminToken = configuredToken ?? createToken('hma_')
-      const isCreated = await this.#createUnlessThere(appId, adminToken, { scopes: scopes ?? null })
-      if (isCreated)
-        return configuredToken === null ? { appId, adminToken, operatorToken: null } : null
+    const appId = named ?? defaultAppId
+    const isFirst = named === null && adminToken === null
+    const isThere = await database.read(async (db) =>
+      isFirst ? (await store.count(db)) > 0 : (await store.find(db, appId)) !== null,
+    )
+    if (!isThere) {
+      const made = {
+        appId,
+        adminToken: adminToken === null && makesTokens ? createToken('hma_') : null,
+        operatorToken: isFirst && makesTokens ? this.#newOperatorToken() : null,
+      }
+      // Another node may be faster; its operator has seen the tokens.
+      const stored = { ...made, adminToken: adminToken ?? made.adminToken, scopes: scopes ?? null }
+      if (await this.#createUnlessThere(stored)) return made
     }
-    if (configuredToken !== null) await this.#ensureAdminToken(appId, configuredToken, scopes)
+    if (adminToken !== null) await this.#ensureAdminToken(appId, adminToken, scopes)
     return null
   }
 
-  /**
-   * On a store without an app, creates one with an Admin token, and an operator token unless one is
-   * configured.
-   * @returns null when there is an app already
-   */
-  async createFirst(): Promise<FirstApp | null> {
-    const { database, store, operatorToken: configured } = this.options
-    if ((await database.read((db) => store.count(db))) > 0) return null
-    const operatorToken = configured === null ? createToken('hmo_') : null
-    const first = { appId: defaultAppId, adminToken: createToken('hma_'), operatorToken }
-    // Another node may be faster; its operator has seen the tokens.
-    return (await this.#createUnlessThere(first.appId, first.adminToken, { operatorToken }))
-      ? first
-      : null
-  }
-
-  /**
-   * Creates the app that is configured, or the first one of a store without an app, without tokens:
-   * `hermod token create` makes them.
-   * @returns the app_id; null when there is an app already
-   */
-  async createWithoutTokens(configuredAppId: string | null): Promise<string | null> {
-    const { database, store } = this.options
-    const appId = configuredAppId ?? defaultAppId
-    const isThere = await database.read(async (db) =>
-      configuredAppId === null
-        ? (await store.count(db)) > 0
-        : (await store.find(db, appId)) !== undefined,
-    )
-    return !isThere && (await this.#createUnlessThere(appId, null)) ? appId : null
+  /** @returns null: one is configured */
+  #newOperatorToken(): string | null {
+    return this.options.operatorToken === null ? createToken('hmo_') : null
   }
 
   /** The system is a user with a name and an avatar from the settings (rule E11b). */
@@ -364,11 +356,11 @@ export class AppService {
       await this.setAdminTokenScopes(known.appId, known.tokenId, scopes)
   }
 
-  async #createUnlessThere(
-    appId: string,
-    adminToken: string | null,
-    more?: { readonly scopes?: Scopes; readonly operatorToken?: string | null },
-  ): Promise<boolean> {
+  async #createUnlessThere({
+    appId,
+    adminToken,
+    ...more
+  }: NewApp & { readonly scopes: Scopes }): Promise<boolean> {
     try {
       await this.#createWithToken(appId, appId, adminToken, more)
       return true
