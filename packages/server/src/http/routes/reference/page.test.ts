@@ -12,6 +12,7 @@ const document = openApiDocument({
   examples: openApiExamples(),
 })
 const page = referencePage(document)
+const all = { version: '1.2.3', builtOperationIds: new Set(operations.map(({ id }) => id)) }
 const assets = join(import.meta.dirname, '../../../../assets/docs')
 
 function articleOf(id: string): string {
@@ -42,6 +43,17 @@ describe('the reference page', () => {
     const escaped = 'https://chat.example.org/a&#39;b&amp;c'
     expect(own).toContain(`<code class="base">${escaped}</code>`)
     expect(own).toContain(`export HERMOD_URL=${escaped}\n`)
+  })
+
+  it('has no credential among the parameters of an address in its forms', () => {
+    const served = referencePage(openApiDocument({ ...all, examples: openApiExamples() }))
+    const forms = [...served.matchAll(/ data-call="([^"]+)"/g)].map(([, text = '']) =>
+      JSON.parse(text.replaceAll('&quot;', '"')),
+    )
+    expect(forms.length).toBeGreaterThan(200)
+    const names = forms.flatMap(({ query }) => query.map(({ name }: { name: string }) => name))
+    expect(names).toContain('cursor')
+    expect(names.filter((name) => name === 'access-token' || name === 'app_id')).toEqual([])
   })
 
   it('gives no id twice', () => {
