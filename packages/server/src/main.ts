@@ -38,10 +38,13 @@ export async function run(args: readonly string[]): Promise<void> {
   process.exitCode = await runProgram(dependencies, args)
 }
 
-/** Ends a command whose output is read by a program that has ended, such as head. */
+/**
+ * Ends a command whose output is read by a program that has ended, such as head. Its work may not be
+ * done, so the exit code is that of a program that SIGPIPE has ended.
+ */
 function endUnread(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error
-  process.exit()
+  process.exit(141)
 }
 
 // Each is imported by the command that needs it, so that the others start at once.

@@ -517,11 +517,11 @@ describe('hermod', () => {
       expect(out).toMatch(new RegExp(`^ +${command}\\b`, 'm'))
   })
 
-  test('a command ends without an error when nothing reads its output', async () => {
+  test('a command ends without a stack trace when nothing reads its output, and not as if its work was done', async () => {
     const child = spawn(process.execPath, [hermodScript, '--help'], { env: hermodEnvironment({}) })
     child.stdout.destroy()
     const [errors] = await Promise.all([text(child.stderr), once(child, 'close')])
-    expect({ code: child.exitCode, errors }).toEqual({ code: 0, errors: '' })
+    expect({ code: child.exitCode, errors }).toEqual({ code: 141, errors: '' })
   })
 
   test('config prints what holds and where it comes from, and no secret', async () => {
