@@ -1,16 +1,22 @@
 /** The page /docs in a real browser, as its readers use it, with keyboards and on phones too. */
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { anyBackend, isFullRun, type Session, testChromium } from '@hermod/testkit'
-import { type Browser, type BrowserContext, chromium, type Page, type Route } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import { sharedServer } from '../support/in-process-server.js'
 import { tabTo, violations } from '../support/page-checks.js'
+import {
+  answerSample,
+  leaveOpenOperation,
+  sample,
+  shoot,
+  speed,
+  widestPart,
+} from '../support/reference-page.js'
 
 const blocked = answerCode.blocked_by_recipient
 const executablePath = testChromium()
-const shots = join(import.meta.dirname, '../../../../test-output/docs')
 
 const [backend] = anyBackend()
 if (backend === undefined) throw new Error('no database')
@@ -24,7 +30,6 @@ describe.runIf(executablePath !== null)('the page /docs', () => {
   const faults: string[] = []
 
   beforeAll(async () => {
-    mkdirSync(shots, { recursive: true })
     const args = ['--no-sandbox', '--disable-dev-shm-usage']
     browser = await chromium.launch({ executablePath: executablePath ?? '', args })
     context = await browser.newContext({
@@ -59,7 +64,7 @@ describe.runIf(executablePath !== null)('the page /docs', () => {
   it('list: has the method and the summary of each operation', async () => {
     const link = page.locator('#list a[href="#message.send"]')
     expect(await link.textContent()).toBe('POST /message/send Sends a message to users or groups.')
-    await page.screenshot({ path: join(shots, 'desktop.png') })
+    await shoot(page, 'desktop')
   })
 
   it('start: shows the address of this installation', async () => {
@@ -75,7 +80,7 @@ describe.runIf(executablePath !== null)('the page /docs', () => {
       /\/message\/send .*body reply_to: message that it replies to/,
     )
     expect(await isOnScreen('message.send:body.reply_to')).toBe(true)
-    await page.screenshot({ path: join(shots, 'filter.png') })
+    await shoot(page, 'filter')
     await filter().press('Enter')
     expect(new URL(page.url()).hash).toBe('#message.send:body.reply_to')
     expect(await focused()).toBe('message.send:body.reply_to')
@@ -156,7 +161,7 @@ describe.runIf(executablePath !== null)('the page /docs', () => {
       const query = { opposite_id: ann.id, msg_id_start: 0, limit: 1 }
       const { data } = await ben.api.succeed('GET', '/message/conversation', { query })
       expect(JSON.stringify(data)).toContain('From the page')
-      await page.screenshot({ path: join(shots, 'try-it.png') })
+      await shoot(page, 'try-it')
     })
 
     it('keeps the token in memory: other forms have it, no storage, address or log does', async () => {
@@ -259,11 +264,11 @@ describe.runIf(executablePath !== null)('the page /docs', () => {
   it('phone: nothing is wider than 390 pixels, and the list opens and closes', async () => {
     await page.setViewportSize({ width: 390, height: 844 })
     await page.goto(`${server.url}/docs#message.send`)
-    await page.screenshot({ path: join(shots, 'mobile.png') })
+    await shoot(page, 'mobile')
     expect(await page.locator('#list').isVisible()).toBe(false)
     await page.getByRole('button', { name: 'List', exact: true }).click()
     await filter().fill('recall')
-    await page.screenshot({ path: join(shots, 'mobile-list.png') })
+    await shoot(page, 'mobile-list')
     await page.locator('#list a[href="#message.recall"]').click()
     expect(await page.locator('#list').isVisible()).toBe(false)
     await expect.poll(() => isOnScreen('message.recall')).toBe(true)
@@ -281,7 +286,7 @@ describe.runIf(executablePath !== null)('the page /docs', () => {
     await page.evaluate(leaveOpenOperation)
     const light = await violations(page)
     await page.emulateMedia({ colorScheme: 'dark' })
-    await page.screenshot({ path: join(shots, 'dark.png') })
+    await shoot(page, 'dark')
     const dark = await violations(page, { runOnly: 'color-contrast' })
     expect([...whole, ...light, ...dark]).toEqual([])
     await page.emulateMedia({ colorScheme: 'light' })
@@ -307,56 +312,3 @@ describe.runIf(executablePath !== null)('the page /docs', () => {
       expect(keys.toSorted((a, b) => a - b)[Math.floor(keys.length / 2)]).toBeLessThan(50)
     })
 })
-
-/** Returns the width of the widest part, with all folded parts open. */
-function widestPart(): number {
-  for (const folded of document.querySelectorAll('details')) folded.open = true
-  for (const each of document.querySelectorAll<HTMLElement>('article'))
-    each.style.contentVisibility = 'visible'
-  return document.documentElement.scrollWidth
-}
-
-/** Operations of the short run: axe and wide layouts take seconds for all. */
-const sample = [
-  ...['token.login', 'user.profile.get', 'user.private.update', 'presence.subscribe'],
-  ...['message.send', 'message.get', 'message.recall', 'operator.app.list', 'file.upload'],
-]
-const sampleErrors = /^error-(?:user|token|blocked)/
-
-/** Answers the page with a sample of its operations, and all else of it. */
-async function answerSample(route: Route): Promise<void> {
-  const response = await route.fetch()
-  const isKept = (id: string | undefined) => id !== undefined && sample.includes(id)
-  const body = (await response.text())
-    .replaceAll(/<article id="([^"]+)".*?<\/article>/gs, (all, id) => (isKept(id) ? all : ''))
-    .replaceAll(/<li><a href="#([^"]+)".*?<\/li>/g, (all, id) =>
-      isKept(id) || sampleErrors.test(id) ? all : '',
-    )
-    .replaceAll(/<div id="([^"]+)" class="error">.*?<\/div>/g, (all, id) =>
-      sampleErrors.test(id) ? all : '',
-    )
-  await route.fulfill({ response, body })
-}
-
-/** Leaves the one operation with all parts: axe looks at each element. */
-function leaveOpenOperation(): void {
-  for (const each of document.querySelectorAll('article'))
-    if (each.id !== 'message.send') each.remove()
-}
-
-/** Milliseconds until the page is ready, then from each key to the next frame. */
-async function speed(): Promise<number[]> {
-  const [navigation] = performance.getEntriesByType('navigation')
-  const times = [Math.round((navigation as PerformanceNavigationTiming).domContentLoadedEventEnd)]
-  await new Promise((resolve) => setTimeout(resolve, 1_000))
-  const input = document.querySelector<HTMLInputElement>('#filter')
-  if (input === null) throw new Error('no filter')
-  for (const end of Array.from('message reply_to', (_, index) => index + 1)) {
-    const start = performance.now()
-    input.value = 'message reply_to'.slice(0, end)
-    input.dispatchEvent(new Event('input'))
-    await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))
-    times.push(Math.round(performance.now() - start))
-  }
-  return times
-}
