@@ -14,7 +14,7 @@ export async function resolutionFaults(packed) {
   return faults.flat()
 }
 
-export async function publintFaults({ manifest, unpacked }) {
+async function publintFaults({ manifest, unpacked }) {
   const { messages, pkg } = await publint({ pkgDir: unpacked, pack: false, strict: true })
   return messages.map(
     (message) => `${manifest.name}: ${formatMessage(message, pkg, { color: false })}`,

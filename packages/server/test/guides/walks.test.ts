@@ -1,4 +1,4 @@
-/** The pages that a reader follows in a shell: every block is run as it stands there, in the order of the page. */
+/** The pages that a reader follows in a shell: each block is run as it is, in the order of the page. */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { freePort, isFullRun } from '@hermod/testkit'
@@ -13,7 +13,7 @@ const blocks = blocksRunBy(import.meta.filename)
 const pages = [...new Set(blocks.map(({ page }) => page))]
 
 /** The pages of `npm test`; the full run has all. */
-const short = ['README.md', 'docs/guides/first-message.md', 'docs/guides/files.md']
+const short = ['README.md', 'docs/guides/first-message.md']
 
 /** @returns what a block printed that the page does not say */
 function surprises(block: Block, output: string, page: string): string[] {
