@@ -1,5 +1,4 @@
 /** The page /docs in a real browser, as its readers use it, with keyboards and on phones too. */
-import { join } from 'node:path'
 import { anyBackend, isFullRun, type Session, testChromium } from '@hermod/testkit'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
