@@ -1,7 +1,7 @@
 /** Checks with the code of Kubernetes, kustomize, Compose and Caddy, which Go compiles. */
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { cache, deploy, LeftOut, need, output, run } from './tools.mjs'
+import { cache, deploy, inFolder, LeftOut, must, need, output, root, run } from './tools.mjs'
 
 const caddyVersion = 'v2.11.9'
 
@@ -17,14 +17,27 @@ export const manifestChecks = [
     'Compose',
     () => composeFiles.map((name) => Object.keys(compose(name).services).length).join(', '),
   ],
+  ['Compose, settings of the guide', () => inFolder(checkSettings)],
   ['Caddy', checkCaddyfile],
 ]
 
 export const composeFiles = ['compose.yaml', 'compose.postgres.yaml', 'compose.cluster.yaml']
 
-/** @returns the file as Compose reads it */
-export function compose(name) {
-  return JSON.parse(output(manifests(), ['compose', join(deploy, name)]))
+/** @returns the file as Compose reads it, with the further ones over it */
+export function compose(name, ...further) {
+  return JSON.parse(output(manifests(), ['compose', join(deploy, name), ...further]))
+}
+
+/** The file with settings of the guide adds to compose.yaml and takes nothing away. */
+function checkSettings(folder) {
+  const guide = readFileSync(join(root, 'docs/guides/containers.md'), 'utf8')
+  const path = join(folder, 'compose.yaml')
+  writeFileSync(path, /```yaml\n(.*?)```/s.exec(guide)[1])
+  const { environment, volumes, image } = compose('compose.yaml', path).services.hermod
+  const targets = volumes.map(({ target }) => target).join(' ')
+  must(targets === '/data /backups', `the volumes are ${targets}`)
+  must(environment.HERMOD_BACKUP_DIR === '/backups' && image, 'settings are missing')
+  return Object.keys(environment).join(', ')
 }
 
 /** Builds the command of the folder manifests. @returns its path */

@@ -7,10 +7,10 @@ import (
 	"github.com/compose-spec/compose-go/v2/cli"
 )
 
-// printCompose loads a file by the rules and the schema of Compose. Variables of the environment
+// printCompose loads files by the rules and the schema of Compose. Variables of the environment
 // and .env files are left out.
-func printCompose(ctx context.Context, path string) error {
-	options, err := cli.NewProjectOptions([]string{path}, cli.WithResolvedPaths(true))
+func printCompose(ctx context.Context, paths []string) error {
+	options, err := cli.NewProjectOptions(paths, cli.WithResolvedPaths(true))
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,7 @@
 // Command manifests checks files of deploy/ with the code of the programs that read them:
 //
 //	manifests kubernetes FOLDER   kustomize's build of it, decoded strictly into Kubernetes' types
-//	manifests compose FILE        the file as Compose reads it, as JSON on standard output
+//	manifests compose FILE …      the files as Compose reads them together, as JSON on standard output
 package main
 
 import (
@@ -11,8 +11,8 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: manifests kubernetes FOLDER | compose FILE")
+	if len(os.Args) < 3 {
+		fmt.Fprintln(os.Stderr, "usage: manifests kubernetes FOLDER | compose FILE …")
 		os.Exit(2)
 	}
 	var err error
@@ -20,7 +20,7 @@ func main() {
 	case "kubernetes":
 		err = checkKubernetes(os.Args[2])
 	case "compose":
-		err = printCompose(context.Background(), os.Args[2])
+		err = printCompose(context.Background(), os.Args[2:])
 	default:
 		err = fmt.Errorf("unknown check %q", os.Args[1])
 	}
