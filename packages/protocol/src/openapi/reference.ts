@@ -2,7 +2,7 @@
  * The operations of an OpenAPI document for readers: by section, with the methods of one operation
  * together and nested fields flattened.
  */
-import { type CallerRule, describeCallers } from '../callers.js'
+import { type CallerRule, callerRules, describeCallers, type TokenKind } from '../callers.js'
 import { type JsonSchema, lastSegment, resolveSchema, type Schemas } from '../json-schema.js'
 import type { OpenApiDocument, OpenApiOperation } from './document.js'
 import { exampleUserId } from './examples.js'
@@ -46,8 +46,14 @@ export interface ReferenceOperation {
   readonly answerExample: unknown
 }
 
-/** A call of an operation: the values of its parameters, and its body if it has one. */
+/** A call of an operation: its credentials, the values of its parameters, and its body if it has one. */
 export interface ReferenceRequest {
+  /** Whether it names the application. */
+  readonly namesApp: boolean
+  /** The kind of its token; null: none. */
+  readonly token: 'user' | 'admin' | 'operator' | null
+  /** The query as its address has it; "" for none. */
+  readonly search: string
   readonly query: Readonly<Record<string, unknown>>
   readonly headers: Readonly<Record<string, unknown>>
   readonly body: unknown
@@ -264,14 +270,26 @@ function recordedRequest(
   { operation }: MethodEntry,
   parameters: readonly OpenApiParameter[],
 ): ReferenceRequest {
-  const query = parameters.flatMap(({ name, example }) =>
+  const callers = operation['x-hermod-callers'] as CallerRule
+  const { tokens } = callerRules[callers]
+  const query = parameters.flatMap(({ name, example }): [string, unknown][] =>
     example === undefined ? [] : [[name, example]],
   )
+  const pairs = query.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`)
   return {
+    namesApp: !tokens.some((kind) => kind === 'operator' || kind === 'ticket'),
+    token: tokenOf(tokens),
+    search: pairs.length === 0 ? '' : `?${pairs.join('&')}`,
     query: Object.fromEntries(query),
-    headers: operation['x-hermod-callers'] === 'adminForUser' ? { user_id: exampleUserId } : {},
+    headers: callers === 'adminForUser' ? { user_id: exampleUserId } : {},
     body: exampleIn(document, operation.requestBody?.content),
   }
+}
+
+/** Returns the kind with the fewest rights. */
+function tokenOf(tokens: readonly TokenKind[]): ReferenceRequest['token'] {
+  if (tokens.includes('none')) return null
+  return (['user', 'admin', 'operator'] as const).find((kind) => tokens.includes(kind)) ?? null
 }
 
 /** Returns the example of the first media type that has one. */
@@ -282,32 +300,21 @@ function exampleIn({ components }: OpenApiDocument, content: Content = {}): unkn
   return undefined
 }
 
-const tokenVariables: Readonly<Record<string, string>> = {
-  anyone: '',
-  ticket: '',
-  admin: '$ADMIN_TOKEN',
-  adminForUser: '$ADMIN_TOKEN',
-  operator: '$OPERATOR_TOKEN',
-}
+const tokenVariables = { user: '$TOKEN', admin: '$ADMIN_TOKEN', operator: '$OPERATOR_TOKEN' }
 
 function exampleCall(
   { path, method, operation }: MethodEntry,
-  { query, headers, body }: ReferenceRequest,
+  { namesApp, token, search, headers, body }: ReferenceRequest,
 ): string {
-  const callers = operation['x-hermod-callers']
-  const token = tokenVariables[callers] ?? '$TOKEN'
-  const search = Object.entries(query)
-    .map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`)
-    .join('&')
   const takesFile = operation.requestBody?.content['multipart/form-data'] !== undefined
   const lines = [
-    callers === 'operator' || callers === 'ticket' ? '' : 'app_id: $APP_ID',
-    token === '' ? '' : `access-token: ${token}`,
+    namesApp ? 'app_id: $APP_ID' : '',
+    token === null ? '' : `access-token: ${tokenVariables[token]}`,
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     body === undefined ? '' : 'content-type: application/json',
   ].filter((header) => header !== '')
   return [
-    `curl -X ${method} "$HERMOD_URL${path}${search === '' ? '' : `?${search}`}"`,
+    `curl -X ${method} "$HERMOD_URL${path}${search}"`,
     ...lines.map((header) => `-H "${header}"`),
     ...(body === undefined ? [] : [`-d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`]),
     ...(takesFile ? ["-F 'file=@picture.png'"] : []),

@@ -8,9 +8,9 @@ const shownCharacters = 100_000
 const memory = { app_id: 'hermod', 'access-token': '', user_id: '', group_id: '' }
 
 const tokenKinds = {
-  token: 'user or Admin token',
-  adminToken: 'Admin token',
-  operatorToken: 'operator token',
+  user: 'user or Admin token',
+  admin: 'Admin token',
+  operator: 'operator token',
 }
 
 /** Returns the address of the service of this page. */

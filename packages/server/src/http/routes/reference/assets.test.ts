@@ -88,7 +88,7 @@ describe('the request of a form', () => {
   it('has credentials in headers only, and goes nowhere else', () => {
     const { url, init } = requestOf(
       'https://chat.example.org/im',
-      { ...call, token: 'token', body: '{}' },
+      { ...call, token: 'user', body: '{}' },
       { ...input, query: { limit: '5', cursor: '', name: 'a&b' }, body: '{"id":9007199254740993}' },
     )
     expect(url).toBe('https://chat.example.org/im/message/send?limit=5&name=a%26b')

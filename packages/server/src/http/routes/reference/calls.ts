@@ -54,20 +54,15 @@ function text(value: string, language: 'json' | 'ts'): string {
   return `'${json.slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
 }
 
-/** The variable of the token that an operation takes; null: it takes none. */
-export function tokenVariable({ callers }: Pick<Operation, 'callers'>): string | null {
-  if (callers === 'anyone' || callers === 'ticket') return null
-  if (callers === 'operator') return 'operatorToken'
-  return callers === 'admin' || callers === 'adminForUser' ? 'adminToken' : 'token'
-}
+const tokenVariables = { user: 'token', admin: 'adminToken', operator: 'operatorToken' }
 
 /** A call with fetch. */
 export function fetchCall(described: ReferenceOperation, operation: Operation): string {
   const { method, path, request, answersFile } = described
-  const token = tokenVariable(operation)
+  const { namesApp, token, search } = request
   const headers = [
-    operation.callers === 'operator' || operation.callers === 'ticket' ? '' : 'app_id: appId',
-    token === null ? '' : `'access-token': ${token}`,
+    namesApp ? 'app_id: appId' : '',
+    token === null ? '' : `'access-token': ${tokenVariables[token]}`,
     ...Object.entries(request.headers).map(([name, value]) => `${name}: '${value}'`),
     request.body === undefined ? '' : "'content-type': 'application/json'",
   ].filter((header) => header !== '')
@@ -78,7 +73,7 @@ export function fetchCall(described: ReferenceOperation, operation: Operation): 
     ...(operation.takesFile
       ? ['const form = new FormData()', "form.append('file', file, 'picture.png')"]
       : []),
-    `const response = await fetch(\`\${url}${path}${queryText(request.query)}\`, {`,
+    `const response = await fetch(\`\${url}${path}${search}\`, {`,
     ...(method === 'GET' ? [] : [`  method: '${method}',`]),
     ...(headers.length === 0 ? [] : [`  headers: { ${headers.join(', ')} },`]),
     ...(body ? [`  body: ${body},`] : []),
@@ -87,13 +82,6 @@ export function fetchCall(described: ReferenceOperation, operation: Operation): 
       ? 'const file = await response.blob()'
       : 'const { code, data, message } = await response.json()',
   ].join('\n')
-}
-
-function queryText(query: Readonly<Record<string, unknown>>): string {
-  const pairs = Object.entries(query).map(
-    ([name, value]) => `${name}=${encodeURIComponent(String(value))}`,
-  )
-  return pairs.length === 0 ? '' : `?${pairs.join('&')}`
 }
 
 /** A call with `@hermod/client`; null: the client does not have the operation. */

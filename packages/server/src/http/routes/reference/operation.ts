@@ -1,7 +1,7 @@
 /** The part of the reference page for one operation. */
 import { callerRules, groupRights, type Operation, operations } from '@hermod/protocol'
-import type { ReferenceField, ReferenceOperation } from '@hermod/protocol/openapi'
-import { clientCall, fetchCall, tokenVariable, written } from './calls.js'
+import type { ReferenceField, ReferenceOperation, ReferenceRequest } from '@hermod/protocol/openapi'
+import { clientCall, fetchCall, written } from './calls.js'
 import { fieldList } from './fields.js'
 import { anchor, codeBlock, escapeHtml, paragraphs } from './html.js'
 
@@ -111,7 +111,7 @@ interface CallForm {
   readonly headers: readonly string[]
   readonly query: readonly { name: string; required: boolean; example: string }[]
   readonly values: Readonly<Record<string, unknown>>
-  readonly token: string | null
+  readonly token: ReferenceRequest['token']
   readonly body?: string
   readonly file?: true
 }
@@ -134,7 +134,7 @@ function tryButton(described: ReferenceOperation, operation: Operation): string 
         required,
         example: request.query[name] === undefined ? '' : String(request.query[name]),
       })),
-    token: tokenVariable(operation),
+    token: request.token,
     ...(request.body !== undefined && { body: written(request.body, 'json') }),
     ...(operation.takesFile && { file: true as const }),
   }
