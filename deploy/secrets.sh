@@ -10,7 +10,7 @@ chmod 700 "$folder"
 # Containers read them as users of their own, who are kept from the folder on this machine.
 keep() {
   if [ ! -s "$folder/$1" ]; then
-    # Of a run that was ended; nobody but root could write into it.
+    # An interrupted run leaves this file, into which only root could write.
     rm -f "$folder/$1.new"
     printf '%s\n' "$2" >"$folder/$1.new"
     chmod 444 "$folder/$1.new"

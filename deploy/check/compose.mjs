@@ -55,7 +55,7 @@ async function use(project) {
 }
 
 class Project {
-  /** What this machine does not allow. */
+  /** Limits of this machine that the files exceed. */
   notes = new Set()
   #services
   #project
@@ -182,7 +182,7 @@ class Project {
     )
   }
 
-  /** As deploy/secrets.sh, in a folder that everybody may enter, as Docker mounts its files. */
+  /** As deploy/secrets.sh, in a folder that all users may enter, as Docker mounts its files. */
   #makeSecrets() {
     copyFileSync(join(deploy, 'secrets.sh'), join(this.#folder, 'secrets.sh'))
     mkdirSync(join(this.#folder, 'secrets'))

@@ -1,5 +1,4 @@
 /** Images by buildah and containers by podman, in a storage apart from that of the machine. */
-import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { cache, deploy, need, needRoot, output, root, run } from './tools.mjs'
@@ -16,14 +15,11 @@ const podmanOptions = [
   ...['--network-backend', 'netavark', '--network-config-dir', join(storage, 'networks')],
 ]
 
-/** The limits that this machine allows; Docker's own are higher. */
-const limits = (() => {
-  const { stdout } = spawnSync('sh', ['-c', 'ulimit -Hn'], { encoding: 'utf8' })
-  return Number(stdout) || 2 ** 20
-})()
+/** The most open files that this machine allows a process; Docker allows more. */
+const mostFiles = Number(run('sh', ['-c', 'ulimit -Hn']).stdout) || 2 ** 20
 
-/** @returns the limit of files of a service, and whether it is lower than what it asks for */
-export const filesLimit = (wanted) => Math.min(wanted, limits)
+/** @returns the limit of open files of a service that asks for so many */
+export const filesLimit = (wanted) => Math.min(wanted, mostFiles)
 
 export function needEngine() {
   needRoot()

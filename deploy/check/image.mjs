@@ -18,7 +18,7 @@ import {
 import { firstMessage, messageIsThere } from './first-message.mjs'
 import { inFolder, must } from './tools.mjs'
 
-/** What the compose files ask for. */
+/** The restrictions that the compose files set. */
 const locked = ['--read-only', '--tmpfs', '/tmp', '--cap-drop', 'all', '--security-opt']
 const options = [...locked, 'no-new-privileges', '--network', 'host', ...limitsOf()]
 const graceSeconds = 30

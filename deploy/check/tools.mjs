@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url'
 
 export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 export const deploy = join(root, 'deploy')
-/** What a check makes and another one, or the next run, uses again. */
+/** Files that a check makes, and that other checks and later runs use again. */
 export const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'hermod-deploy')
-/** Where Debian has programs of the administrator. */
+/** The search path with the folders of Debian for programs of the administrator. */
 const path = [process.env.PATH, '/usr/sbin', '/sbin'].join(delimiter)
 
 /** The reason for which a check does not run. */

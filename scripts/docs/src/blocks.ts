@@ -98,7 +98,7 @@ export function programOf({ text }: Block): string {
   return text.replace(named, '')
 }
 
-/** Whether somebody could run the block. */
+/** Whether a reader could run the block. */
 export function isRunnable({ language }: Block): boolean {
   return !silent.has(language)
 }

@@ -3,7 +3,7 @@
  * that the server runs. With --check it fails when a page is not current, a citation of a rule or a
  * section or a link is broken, a text for callers cites one, a guide for developers or a comment
  * names a missing file, a block of code has no mark, or a page names a command that does not exist.
- * With --blocks it lists the blocks of code, and how each is run.
+ * --blocks lists the blocks of code, and how each is run.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -1,4 +1,4 @@
-/** Two users of the packages, of whom one writes to the other. Prints the text that arrives. */
+/** Sends a message from one user to another with the installed packages. Prints the text that arrives. */
 import { createClient, logIn } from '@hermod/client'
 import { errorCatalogue, operations } from '@hermod/protocol'
 import service from './service.json' with { type: 'json' }

@@ -25,7 +25,7 @@ const appId = 'test'
 const textPattern = /\bm\d+\./
 /** The position in the ID of an event, after its application. */
 const positionPattern = /^(?:[A-Z]{6}_)?(\d+)/
-/** The time after faults in which everything has to be well again; a push of a killed node waits 15 s for its lease. */
+/** The time in which everything recovers from faults; a push of a killed node waits 15 s for its lease. */
 const healingMs = 30_000
 /** Longer than any pause of a client or of a retry: at the end nothing is left undone. */
 const endMs = 60_000
@@ -307,8 +307,8 @@ export class ChaosRun implements AsyncDisposable {
   }
 
   /**
-   * Of each conversation, a message that was the newest at some time since the faults has its event and its pushes:
-   * the users go on, and the push of a message may be left to a later one.
+   * Lists the conversations that have no event or no push of any message that was their newest since the
+   * faults: users continue to send, and the push of a message may be left to a later one.
    * @param newest the texts that were the newest of their conversation, of all calls since the faults
    */
   async #behind(newest: Map<Place, Set<string>>): Promise<string[]> {

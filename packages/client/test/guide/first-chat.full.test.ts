@@ -1,4 +1,4 @@
-/** docs/guides/first-chat.md, followed as it stands there: Vite serves the page, and two users chat in Chromium. */
+/** The steps of docs/guides/first-chat.md: Vite serves the page, and two users chat in Chromium. */
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { testChromium } from '@hermod/testkit'

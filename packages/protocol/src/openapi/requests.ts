@@ -14,7 +14,7 @@ export interface OpenApiRequestBody {
   readonly content: Content
 }
 
-/** Headers that name whom a call with an Admin token is about, by their names as components. */
+/** Headers that name the user or the group of a call with an Admin token, by their names as components. */
 export const headerParameters: Record<string, OpenApiParameter> = {
   UserId: {
     name: 'user_id',

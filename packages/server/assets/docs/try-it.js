@@ -187,7 +187,7 @@ function textBlock(text) {
   )
 }
 
-/** With a type of its own a file that a stranger has uploaded could open as a page of this origin. */
+/** Offers a file without its type: an uploaded one could open as a page of this origin. */
 function fileLink(file) {
   const saved = new Blob([file], { type: 'application/octet-stream' })
   const link = make('a', { href: URL.createObjectURL(saved), download: '' }, 'Save the file')

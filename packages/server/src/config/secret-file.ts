@@ -34,7 +34,7 @@ export function readSecretFile(
   try {
     text = readFile(file).trim()
   } catch (error) {
-    // Whoever confuses the two settings gives the secret itself, which no message may show.
+    // An operator who confuses the two settings gives the secret itself, which no message may show.
     return isPlace.test(file)
       ? `names ${file}, which cannot be read: ${(error as Error).message}`
       : `names no file that can be read; without _FILE the setting takes the secret itself, with it a path such as ${exampleSecretFile(option)} or ./name`

@@ -1,4 +1,4 @@
-/** The pages of operators on backup, restore and moving: their blocks, with the steps in words between them. */
+/** The pages on backup, restore and moving: their blocks, and the steps that they have in words. */
 import { join } from 'node:path'
 import { parallelBackend, startServer } from '@hermod/testkit'
 import { expect, it } from 'vitest'
@@ -11,7 +11,7 @@ const folders = ['/mnt/', '/srv/', '/etc/hermod/', '/root/', '/backups/', '/safe
 /** The name of the backup in the pages. */
 const named = '20261129T160000Z-k3f9a1'
 
-function blocksOf(page: string, count: number): Block[] {
+function blocksOfGuide(page: string, count: number): Block[] {
   const blocks = all.filter((block) => block.page === `docs/guides/${page}.md`)
   expect(blocks).toHaveLength(count)
   return blocks
@@ -30,7 +30,7 @@ async function startShell(): Promise<GuideShell> {
 
 it('guides of backup and restore: the backups of the page verify, and a service on a restored one begins', async () => {
   await using shell = await startShell()
-  const [setting, create, verify, passphrase, encrypted] = blocksOf('backup', 5) as [
+  const [setting, create, verify, passphrase, encrypted] = blocksOfGuide('backup', 5) as [
     ...[Block, Block, Block, Block, Block],
   ]
   await shell.run(setting)
@@ -48,7 +48,7 @@ it('guides of backup and restore: the backups of the page verify, and a service 
   shell.replace(`/mnt/share/${named}`, 'mnt/share/20*')
   await shell.run(encrypted)
 
-  const [restore, finish, epoch] = blocksOf('restore', 3) as [Block, Block, Block]
+  const [restore, finish, epoch] = blocksOfGuide('restore', 3) as [Block, Block, Block]
   await shell.do(
     'rm -rf /srv/hermod /mnt/before-upgrade; cp -a /mnt/hermod-backups/. /backups/; cp data/secret.key /safe/',
   )
@@ -67,7 +67,7 @@ it('guides of security, erasure, scaling and upgrade: the commands take the IDs 
   await using shell = await startShell()
   const created = await shell.do('npx hermod token create --app shop --name old --json')
   shell.replace('1536692975726656', /"token_id":(\d+)/.exec(created)?.[1] ?? '')
-  const [tokens, scopes, lostKey] = blocksOf('security', 3) as [Block, Block, Block]
+  const [tokens, scopes, lostKey] = blocksOfGuide('security', 3) as [Block, Block, Block]
   // The first one revokes the token of the second.
   await shell.run(scopes)
   await shell.run(tokens)
@@ -80,17 +80,17 @@ it('guides of security, erasure, scaling and upgrade: the commands take the IDs 
   const [ann = '', ben = '', cleo = ''] = users
   shell.replace('1234', ann)
   shell.write('texts.txt', 'Ann Example\n')
-  const [erasure, holds] = blocksOf('erasure', 2) as [Block, Block]
+  const [erasure, holds] = blocksOfGuide('erasure', 2) as [Block, Block]
   await shell.run(erasure)
   shell.replace('1234', ben)
   shell.replace('5678', cleo)
   await shell.run(holds)
 
-  const [history, compact] = blocksOf('scaling', 2) as [Block, Block]
+  const [history, compact] = blocksOfGuide('scaling', 2) as [Block, Block]
   await shell.run(history)
   await shell.server.stop()
   await shell.run(compact)
-  for (const block of blocksOf('upgrade', 2)) await shell.run(block)
+  for (const block of blocksOfGuide('upgrade', 2)) await shell.run(block)
 
   shell.write('lost.sql', lostKey.text)
   const script =
@@ -112,7 +112,7 @@ it('guides of moving: an installation comes to PostgreSQL, an export to another 
   await using database = await postgres?.createDatabase()
   shell.replace('postgres://hermod@db.example.org/hermod', database?.url ?? 'none')
 
-  const [out, key, into, fromBackup, undelivered] = blocksOf('moving', 5) as [
+  const [out, key, into, fromBackup, undelivered] = blocksOfGuide('moving', 5) as [
     ...[Block, Block, Block, Block, Block],
   ]
   await shell.run(out)
@@ -122,7 +122,7 @@ it('guides of moving: an installation comes to PostgreSQL, an export to another 
   await shell.run(fromBackup)
   await shell.run(undelivered)
 
-  const [one, other] = blocksOf('moving-applications', 2) as [Block, Block]
+  const [one, other] = blocksOfGuide('moving-applications', 2) as [Block, Block]
   const before = await shell.run(one)
   await shell.do('export HERMOD_DATA_DIR=/var/lib/other; mkdir -m 700 /var/lib/other')
   const after = await shell.run(other)

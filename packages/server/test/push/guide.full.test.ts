@@ -1,4 +1,4 @@
-/** The first notification of docs/guides/push.md, as it stands there, with the simulated gateways in another terminal. */
+/** The first notification of docs/guides/push.md, with the simulated gateways in another terminal. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { waitFor } from '@hermod/testkit'

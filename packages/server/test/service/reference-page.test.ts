@@ -25,7 +25,7 @@ describe.runIf(executablePath !== null)('the page /docs', () => {
   let browser: Browser
   let context: BrowserContext
   let page: Page
-  /** What the page must not do: break its policy, fail, or ask another host. */
+  /** Breaches of the policy of the page, failures of its scripts, and requests to other hosts. */
   const faults: string[] = []
 
   beforeAll(async () => {

@@ -1,4 +1,4 @@
-/** What tests ask of a page: accessibility by axe, and where the focus is. */
+/** Checks of a page in a browser: accessibility by axe, and the place of the focus. */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'

@@ -39,12 +39,12 @@ export class ExampleWorld implements AsyncDisposable {
     ]
   }
 
-  /** Where a receiver takes events. */
+  /** The address of a receiver that takes events. */
   get receiverUrl(): string {
     return this.receiver.url
   }
 
-  /** Where backups go. */
+  /** The folder of backups. */
   get backupFolder(): { readonly folder: string } {
     return { folder: this.backups.path }
   }

@@ -100,7 +100,7 @@ function mainMethod({ methods }: Operation): string {
   return methods.includes('POST') ? 'POST' : (methods[0] as string)
 }
 
-/** The caller for whom the operation is meant: a user where users may call. */
+/** Returns the usual caller of an operation: a user where users may call. */
 function identityOf(operation: Operation, { world, subject }: WalkContext): Identity {
   const { appId, adminToken } = world.here
   const { tokens } = callerRules[operation.callers]

@@ -23,7 +23,7 @@ const words: Readonly<Record<string, string>> = {
 /** Members whose texts are random or secret. */
 const secretMember =
   /(?:^|_)(?:token|secret|cursor|key_secret|public_key|sign|qr_info|qr_text|ticket|assertion|signature|next|pos|epoch|fingerprint)$/
-/** What has not been delivered at the moment. */
+/** Members that count or list undelivered things, which differ from moment to moment. */
 const racingMember = /^(?:webhook_events|behind|waiting)$/
 const keyMember = /key_id$/
 const durationMember = /^duration_ms$/

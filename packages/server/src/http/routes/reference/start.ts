@@ -5,7 +5,7 @@ import { anchor, codeBlock, escapeHtml } from './html.js'
 /** The address of a service that runs on this machine, until the script of the page knows better. */
 const usualUrl = 'http://127.0.0.1:8080'
 
-/** Who calls, by the prefix of the token. */
+/** The kinds of tokens, by their prefixes. */
 const tokens = [
   [
     'User token',
