@@ -7,7 +7,7 @@ import type { Content, OpenApiParameter } from './parts.js'
 
 /** A call of an operation: its credentials, the values of its parameters, and its body if it has one. */
 export interface ReferenceRequest {
-  /** Whether it names the application. */
+  /** True when it names the application. */
   readonly namesApp: boolean
   /** The kind of its token; null: none. */
   readonly token: 'user' | 'admin' | 'operator' | null

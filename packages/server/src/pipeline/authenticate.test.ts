@@ -137,13 +137,12 @@ describe('the application', () => {
     }
   })
 
-  it('may be missing because of a proxy, which the answer then says', async () => {
-    const call = { appId: undefined, isForwarded: true }
-    expect(await principalOrRefusal('user', call)).toMatch(
-      /^10002 .*header app_id is required \(.*nginx without underscores_in_headers on/,
+  it('may be missing for a known reason, which the answer gives', async () => {
+    expect(await principalOrRefusal('user', { appId: undefined, appIdHint: 'a proxy' })).toBe(
+      '10002 invalid request parameter: header app_id is required (a proxy)',
     )
-    expect(await principalOrRefusal('user', { appId: 'home', isForwarded: true })).not.toMatch(
-      /proxies/,
+    expect(await principalOrRefusal('user', { appId: 'home', appIdHint: 'a proxy' })).not.toMatch(
+      /proxy/,
     )
   })
 

@@ -75,21 +75,17 @@ export function authenticate(
     return operatorTokenPrincipal(authenticator, credentials, address)
   if (operation.credentials === 'ticket') return ticketPrincipal(authenticator, credentials)
   const { appId } = credentials
-  if (appId === undefined || appId === '') throw appIdMissing(credentials)
+  if (appId === undefined || appId === '') throw appIdMissing(credentials.appIdHint)
   const isOpen = callerRules[operation.callers].tokens.includes('none')
   return thenMaybe(authenticator.requireApp(appId), () =>
     principalIn(authenticator, appId, credentials, { isOpen, scopes: operation.scopes }),
   )
 }
 
-function appIdMissing({ isForwarded }: Credentials): AppError {
+function appIdMissing(hint: string | null = null): AppError {
   const reason = 'header app_id is required'
-  return invalid([isForwarded ? `${reason} (${droppedHeaders})` : reason])
+  return invalid([hint === null ? reason : `${reason} (${hint})`])
 }
-
-/** Proxies hold such names for an attack on CGI programs. */
-const droppedHeaders =
-  'proxies drop headers whose names have an underscore: nginx without underscores_in_headers on, Caddy without expected_underscore_headers'
 
 function principalIn(
   authenticator: Authenticator,

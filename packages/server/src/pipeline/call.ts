@@ -9,8 +9,8 @@ import type { Principal, PrincipalOf } from './principal.js'
 /** The credentials of a call as they arrived, before they are checked. */
 export interface Credentials {
   readonly appId: string | undefined
-  /** Whether a proxy has forwarded a call without an app_id. */
-  readonly isForwarded?: boolean
+  /** The likely reason why a call has no app_id, for its refusal; null: none is known. */
+  readonly appIdHint?: string | null
   readonly accessToken: string | undefined
   readonly userId: string | undefined
   readonly groupId: string | undefined

@@ -238,6 +238,14 @@ describe('headers', () => {
     }
   })
 
+  it('headers: a proxy that drops the application is named in the answer', async () => {
+    const headers = { 'x-forwarded-for': '192.0.2.1' }
+    const answer = await call('POST', '/token/id', { appId: null, headers, body: {} })
+    expect(answer.envelope.message).toMatch(
+      /header app_id is required \(proxies drop .*: nginx without underscores_in_headers on,/,
+    )
+  })
+
   it.each([
     'nowhere',
     'TEST',

@@ -55,7 +55,7 @@ interface StartSettings {
   readonly adminToken: string | null
   /** The scopes of the Admin token; undefined: all for a new one. */
   readonly scopes: Scopes | undefined
-  /** Whether a new app gets tokens that the settings do not name. */
+  /** True when a new app gets tokens that the settings do not name. */
   readonly makesTokens: boolean
 }
 

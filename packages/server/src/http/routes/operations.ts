@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isWholeBody, maxBodyBytes, type Operation } from '@hermod/protocol'
 import { bindToProgress } from '../../edge/deadlines.js'
 import type { Edge } from '../../edge/edge.js'
-import { isForwarded } from '../../edge/forwarded.js'
+import { droppedHeaders, isForwarded } from '../../edge/forwarded.js'
 import {
   type Call,
   type Credentials,
@@ -215,7 +215,7 @@ export function credentialsOf(
   const appId = oneText(headers.app_id ?? inQuery.app_id)
   return {
     appId,
-    isForwarded: appId === undefined && isForwarded(headers),
+    appIdHint: appId === undefined && isForwarded(headers) ? droppedHeaders : null,
     accessToken: oneText(headers['access-token'] ?? inQuery['access-token']),
     userId: oneText(headers.user_id),
     groupId: oneText(headers.group_id),
