@@ -1,6 +1,6 @@
 /** Verifies a backup: every byte of it, and that it restores (decision page 077). */
 import { constants } from 'node:fs'
-import { copyFile, mkdir, readdir, rm, stat, statfs, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, open, readdir, rm, stat, statfs } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { BlobStore } from '../blobs/blob-store.js'
@@ -261,9 +261,17 @@ export function faultsError(what: string, faults: readonly FoundFault[]): Backup
 
 /** @returns false for a target that is read only */
 async function noteVerified({ folder }: OpenedBackup): Promise<boolean> {
+  const path = join(folder, verifiedFile)
   const text = `${JSON.stringify({ at: new Date().toISOString(), version })}\n`
   try {
-    await writeFile(join(folder, verifiedFile), text, { mode: 0o600, flush: true })
+    await rm(path, { force: true })
+    // A new file: root follows no link of the owner of the folder.
+    await using file = await open(path, 'wx', 0o600)
+    await file.writeFile(text)
+    const { uid, gid } = await stat(folder)
+    // The service reads what root has verified.
+    if (process.geteuid?.() === 0) await file.chown(uid, gid)
+    await file.sync()
     await syncFolder(folder)
     return true
   } catch (error) {

@@ -1,6 +1,7 @@
 /** `hermod backup verify`: a backup that would not restore is found, whatever is wrong with it. */
 import { createHash } from 'node:crypto'
 import {
+  chownSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -109,6 +110,19 @@ describe.runIf(sqlite)('hermod backup verify', () => {
       writeFileSync(path, before)
     }
   }
+
+  it.runIf(process.getuid?.() === 0)('by root is noted for the owner of the backup', async () => {
+    const [nobody, mark] = [65_534, join(backup, 'VERIFIED')]
+    chownSync(backup, nobody, nobody)
+    try {
+      expect(await refusal()).toBe('verified')
+      const { uid, gid, mode } = statSync(mark)
+      expect([uid, gid, mode & 0o777]).toEqual([nobody, nobody, 0o600])
+    } finally {
+      chownSync(backup, 0, 0)
+      rmSync(mark, { force: true })
+    }
+  })
 
   it('restores, checks and compares the backup, and notes it', async () => {
     const { code, out, err } = await hermod('backup', 'verify', '--json')
