@@ -1,7 +1,7 @@
 /** Images by buildah and containers by podman, in a storage apart from that of the machine. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { cache, deploy, need, needRoot, output, root, run } from './tools.mjs'
+import { cache, deploy, must, need, needRoot, output, root, run } from './tools.mjs'
 
 const storage = join(cache, 'storage')
 const own = ['--root', join(storage, 'root'), '--runroot', join(storage, 'run')]
@@ -53,6 +53,20 @@ export function buildImage() {
 export function limitsOf(files = 65_536) {
   const most = filesLimit(files)
   return ['--ulimit', `nofile=${most}:${most}`, '--ulimit', 'nproc=4096:4096']
+}
+
+/** Makes an Admin token by the command in a container. */
+export function createToken(name) {
+  const command = ['hermod', 'token', 'create', '--app', 'hermod', '--name', 'backend']
+  const printed = podman('exec', name, ...command)
+  must(/hma_\w{40}/.test(printed), 'hermod token create printed no token')
+}
+
+/** @returns the log of a container, in which no token may be */
+export function tokenlessLog(name) {
+  const log = podman('logs', name)
+  must(!/hm[aou]_/.test(log), `the log of ${name} has a token`)
+  return log
 }
 
 /** Ends a container by the signal of its image, as `docker stop`. @returns its exit code */

@@ -209,7 +209,7 @@ function describeMethod(
  * Returns the method whose operationId is the id itself: POST, or the only one. The other method of
  * a pair is a twin.
  */
-function mainMethod({ methods }: Operation): Method {
+export function mainMethod({ methods }: Operation): Method {
   const [first] = methods
   if (first === undefined) throw new Error('an operation has at least one method')
   return methods.includes('POST') ? 'POST' : first

@@ -1,7 +1,7 @@
 /** Calls of all operations, recorded as examples of the API description. */
 import * as api from '@hermod/protocol'
 import { callerRules, isWholeBody, type Operation, operations } from '@hermod/protocol'
-import type { OperationExample, OperationExamples } from '@hermod/protocol/openapi'
+import { mainMethod, type OperationExample, type OperationExamples } from '@hermod/protocol/openapi'
 import type { Backend, Json } from '@hermod/testkit'
 import { endOfJob } from '../long-jobs.js'
 import type { WalkContext } from '../walk/walk-fixture.js'
@@ -94,10 +94,6 @@ async function callOnce(
   if (envelope.code !== 200) throw new Error(`${operation.id} answered ${answer.text}`)
   if (envelope.data?.job_id !== undefined) await endOfJob(example.server, envelope.data.job_id)
   return envelope
-}
-
-function mainMethod({ methods }: Operation): string {
-  return methods.includes('POST') ? 'POST' : (methods[0] as string)
 }
 
 /** Returns the usual caller of an operation: a user where users may call. */
