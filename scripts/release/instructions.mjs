@@ -32,5 +32,6 @@ ${commands.map((command) => `  ${command}`).join('\n')}
   docker build --file deploy/Dockerfile --tag ${image}:${version} .
   docker push ${image}:${version}
 
-By hand they are the same without --provenance, which only such a workflow can prove. OWNER is the\nowner of the repository.`
+By hand they are the same without --provenance, which only such a workflow can prove. OWNER is the
+owner of the repository.`
 }
