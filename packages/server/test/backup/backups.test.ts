@@ -213,7 +213,7 @@ describe.each(remote)('backups on $name', (backend) => {
     const target = join(place.path, 'backups')
     const [alice, bob] = await sessions(server, 2)
     const { err } = await callHermod(['backup', 'create', '--to', target], server.settings)
-    expect(err).toMatch(/pgBackRest.+docs\/guides\/backup\.md/)
+    expect(err).toMatch(/pgBackRest.+docs\/guides\/backup-postgresql\.md/)
     const to = { to_id: bob.id, to_type: targets.user, file_type: fileTypes.picture }
     await sendFile(alice.api, to, png)
     const { result } = await backup(['files', '--to', target], server.settings)
