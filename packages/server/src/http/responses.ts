@@ -91,17 +91,19 @@ export class Responses {
       readonly body: string | Buffer
       /** The same for all callers: caches may keep it, as its headers say. */
       readonly isPublic?: boolean
+      /** All answers have this one body, which an unread answer does not hold. */
+      readonly isShared?: boolean
     },
     requestId = this.nextRequestId(),
   ): void {
-    const { status, isPublic = false } = answer
+    const { status, isPublic = false, isShared = false } = answer
     const body = asWritten(answer.body)
     const length = Buffer.byteLength(body)
     const headers = this.#common(request, answer.headers, requestId)
     if (!isPublic) headers.push(...privateHeaders)
     // 204 has no content, and so no length (RFC 9110, section 8.6); 304 has no content either.
     if (status !== 204 && status !== 304) headers.push('content-length', String(length))
-    const bytes = length + headBytes
+    const bytes = (isShared ? 0 : length) + headBytes
     this.#batcher.write({ request, response, status, headers, body, bytes })
   }
 

@@ -19,7 +19,7 @@ interface PageAnswer {
   readonly status: number
   readonly contentType: string
   readonly body: string | Buffer
-  /** The body for callers that take gzip; the same for all callers, without anything secret. */
+  /** The body for callers that take gzip. Both bodies are made once, for all callers, without anything secret. */
   readonly gzipped?: () => Buffer
   /** The Content-Security-Policy of an HTML page. */
   readonly contentPolicy?: string
@@ -66,7 +66,9 @@ export function pageRoutes(
       if (contentPolicy !== undefined) headers.push('content-security-policy', contentPolicy)
       if (location !== undefined) headers.push('location', location)
       if (retryAfterSeconds !== undefined) headers.push('retry-after', String(retryAfterSeconds))
-      responses.write(request, response, { status, headers, body: gzipped ?? answer.body })
+      const isShared = answer.gzipped !== undefined
+      const body = gzipped ?? answer.body
+      responses.write(request, response, { status, headers, body, isShared })
     }),
   )
   return { exact }
