@@ -32,6 +32,18 @@ async function longConversation(server: ServerProcess, [alice, bob]: readonly Se
   )
 }
 
+/** Returns the path and the headers of a page of a conversation. */
+function pageOf(
+  { appId }: ServerProcess,
+  [reader, other]: readonly [Session, Session],
+  limit: number,
+): [string, string[]] {
+  return [
+    `/message/conversation?opposite_id=${other.id}&limit=${limit}&msg_id_start=0`,
+    [`app_id: ${appId}`, `access-token: ${reader.token}`],
+  ]
+}
+
 describe.skipIf(process.platform !== 'linux')('unread answers', () => {
   if (isFullRun)
     it('unread pages on 300 connections: the server keeps its memory bound', async () => {
@@ -59,13 +71,7 @@ describe.skipIf(process.platform !== 'linux')('unread answers', () => {
           const sockets = await attackers.connect(100)
           for (const [index, socket] of sockets.entries()) {
             const [reader, other] = index % 2 === 0 ? users : [users[1], users[0]]
-            socket.write(
-              requests(
-                10,
-                `/message/conversation?opposite_id=${other.id}&limit=100&msg_id_start=0`,
-                [`app_id: ${server.appId}`, `access-token: ${reader.token}`],
-              ),
-            )
+            socket.write(requests(10, ...pageOf(server, [reader, other], 100)))
           }
           await allGone(server)
         },
@@ -100,9 +106,14 @@ describe.skipIf(process.platform !== 'linux')('unread answers', () => {
       env: { HERMOD_UNREAD_BYTES: '2000000', HERMOD_STALL_SECONDS: '600' },
     })
     const honest = await Honest.on(server)
+    const users = [await server.api.newSession(), await server.api.newSession()] as const
+    await longConversation(server, users)
+    // No limit of a user holds for the application.
+    const page = pageOf(server, [{ ...users[0], token: server.adminToken }, users[1]], 5)
+    page[1].push(`user_id: ${users[0].id}`)
     using attackers = new Attackers(server.url)
     const figures = await honest.beside('unread answers beyond their budget', async () => {
-      for (const socket of await attackers.connect(10)) socket.write(requests(50, '/openapi.json'))
+      for (const socket of await attackers.connect(10)) socket.write(requests(50, ...page))
       await waitFor(async () => (await closedFor(server, 'unread_bytes')) >= 5, {
         what: 'the end of the slowest',
         ...patience,
