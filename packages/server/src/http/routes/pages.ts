@@ -19,7 +19,7 @@ interface PageAnswer {
   readonly status: number
   readonly contentType: string
   readonly body: string | Buffer
-  /** The body for callers that take gzip. Both bodies are made once, for all callers, without anything secret. */
+  /** The body for callers that take gzip. Both bodies are made once, for all callers, and hold no secret. */
   readonly gzipped?: () => Buffer
   /** The Content-Security-Policy of an HTML page. */
   readonly contentPolicy?: string
