@@ -129,6 +129,15 @@ export class ConversationWorld extends World {
     ]
   }
 
+  /** Tells whether a conversation of the user has lost a message with this ID or a later one. */
+  hasRemoved(user: number, messageId: number): boolean {
+    const { model } = this
+    const own = this.peersOf(user).filter((peer) => model.isParty(user, peer))
+    return own.some((peer) =>
+      model.all(user, peer).some(({ id, isGone }) => isGone && id >= messageId),
+    )
+  }
+
   /** The groups and users that a user may write to. */
   targetsOf(user: number): number[] {
     return this.peersOf(user).filter((id) => id !== systemId && !this.#gone.has(id))
