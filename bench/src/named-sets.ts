@@ -7,6 +7,7 @@ import { measureGrowth } from './growth/growth.js'
 import type { Builds, Storage } from './measure/build.js'
 import type { Effort } from './measure/measure.js'
 import { measureNodes } from './nodes/nodes.js'
+import { measureOnline } from './online/online.js'
 import type { SetName, SetOptions } from './options.js'
 import { measurePush } from './push/push.js'
 import { measureReactions } from './reactions/reactions.js'
@@ -17,6 +18,7 @@ import { clientTables } from './report/client-report.js'
 import { filesTable } from './report/files-report.js'
 import { growthTables } from './report/growth-report.js'
 import { nodesTables } from './report/nodes-report.js'
+import { onlineTables } from './report/online-report.js'
 import { pushTables } from './report/push-report.js'
 import { reactionsTables } from './report/reactions-report.js'
 import { realtimeTables } from './report/realtime-report.js'
@@ -54,6 +56,7 @@ export const namedSets = [
   checked({ name: 'push', measure: measurePush, report: pushTables }),
   checked({ name: 'files', measure: measureFiles, report: filesTable }),
   checked({ name: 'realtime', measure: measureRealtime, report: realtimeTables }),
+  checked({ name: 'online', measure: measureOnline, report: onlineTables }),
   checked({ name: 'reactions', measure: measureReactions, report: reactionsTables }),
   checked({ name: 'streams', measure: measureStreams, report: streamsTables }),
   checked({ name: 'client', measure: measureClient, report: clientTables }),

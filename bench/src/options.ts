@@ -6,6 +6,7 @@ import type { GrowthOptions } from './growth/growth.js'
 import type { ComparisonEffort } from './measure/compare.js'
 import type { Effort } from './measure/measure.js'
 import type { NodesOptions } from './nodes/nodes.js'
+import type { OnlineOptions } from './online/online.js'
 import type { PushOptions } from './push/push.js'
 import type { ReactionsOptions } from './reactions/reactions.js'
 import type { RealtimeOptions } from './realtime/realtime.js'
@@ -25,8 +26,8 @@ export const usage = `Usage: npm run bench -- [options]
                     growth, which starts them once and keeps its 2 rounds
   --only NAME       sqlite or postgres; default: both when PostgreSQL 15 or newer is found
   --scenario NAMES  ${sets.join(', ')}, growth, push, files, realtime,
-                    reactions, streams, client, webhooks, calls, nodes, backup;
-                    several with commas; default: all but the last eleven
+                    online, reactions, streams, client, webhooks, calls, nodes, backup;
+                    several with commas; default: all but the last twelve
   --against FOLDER  another build to measure in turns with this one, in place of the echo
                     (growth keeps its echo; push and files measure this build alone):
                     a checkout of any commit after npm ci and npm run build
@@ -37,8 +38,8 @@ export const usage = `Usage: npm run bench -- [options]
   --growth-users N  users of growth, default 10000
   --push-devices N  devices on each channel, default 20000
   --push-parts L    channels, crowd, or both with a comma, which is the default
-  --devices N       connected devices of realtime, reactions and nodes, and
-                    clients of calls, default 5000
+  --devices N       connected devices of realtime, online, reactions and nodes, and
+                    clients of calls, default 5000; of online 1000
   --stream-devices N connected devices of streams, default 1000
   --conversations N conversations of a user of client, default 5000
   --messages N      messages that client applies, default 10000
@@ -53,6 +54,7 @@ export interface SetOptions {
   readonly push: PushOptions
   readonly files: object
   readonly realtime: RealtimeOptions
+  readonly online: OnlineOptions
   readonly reactions: ReactionsOptions
   readonly streams: StreamsOptions
   readonly client: ClientEffort
@@ -82,6 +84,7 @@ export interface BenchOptions extends Effort, ComparisonEffort {
 
 // Each user starts 25 conversations with users who do not start one with it.
 const growthUsersMin = 100
+const defaultDevices = '5000'
 /** Senders, each with a receiver. */
 const devicesMin = 200
 /** The members of the largest group. */
@@ -136,7 +139,7 @@ function parse(args: readonly string[]) {
         crowd: { type: 'string', default: '1000000' },
         'push-devices': { type: 'string', default: '20000' },
         'push-parts': { type: 'string', default: pushParts.join() },
-        devices: { type: 'string', default: '5000' },
+        devices: { type: 'string' },
         'stream-devices': { type: 'string', default: '1000' },
         conversations: { type: 'string', default: '5000' },
         messages: { type: 'string', default: '10000' },
@@ -172,10 +175,14 @@ const setOptions: {
   },
   files: () => ({}),
   realtime: (values) => {
-    const devices = atLeast('--devices', values.devices, devicesMin)
+    const devices = devicesOf(values)
     return { devices, conversations: devices - 1 }
   },
-  reactions: ({ devices }) => ({ devices: atLeast('--devices', devices, devicesMin) }),
+  online: ({ devices, rounds }) => ({
+    devices: atLeast('--devices', devices ?? '1000', devicesMin),
+    starts: positive('--rounds', rounds ?? '3'),
+  }),
+  reactions: (values) => ({ devices: devicesOf(values) }),
   streams: (values) => ({
     devices: atLeast('--stream-devices', values['stream-devices'], streamDevicesMin),
   }),
@@ -184,11 +191,15 @@ const setOptions: {
     messages: positive('--messages', messages),
   }),
   webhooks: ({ events }) => ({ events: atLeast('--events', events, webhookEventsMin) }),
-  calls: ({ devices }) => ({ clients: positive('--devices', devices) }),
-  nodes: ({ devices }) => ({ devices: atLeast('--devices', devices, devicesMin) }),
+  calls: ({ devices }) => ({ clients: positive('--devices', devices ?? defaultDevices) }),
+  nodes: (values) => ({ devices: devicesOf(values) }),
   backup: (values) => ({
     megabytes: atLeast('--backup-mb', values['backup-mb'], backupMegabytesMin),
   }),
+}
+
+function devicesOf({ devices = defaultDevices }: ReturnType<typeof parse>): number {
+  return atLeast('--devices', devices, devicesMin)
 }
 
 function positive(name: string, text: string): number {

@@ -3,6 +3,8 @@
  * before it is written.
  */
 
+import { timedText } from '../realtime/latencies.js'
+
 /** Users of one application whose requests a plan sends. */
 export interface Senders {
   readonly appId: string
@@ -31,6 +33,8 @@ export interface SendPlan extends Senders {
   readonly firstTransaction: number
   /** Number of requests after which the plan ends; omitted: never. */
   readonly requests?: number
+  /** The texts have the time of their send. */
+  readonly isTimed?: boolean
 }
 
 /** Users send in turn to one group. */
@@ -103,7 +107,8 @@ function cycleSource({ requests }: CyclePlan, taken: number): RequestSource {
   }
 }
 
-const content =
+const textBytes = 100
+const plainText =
   'The quick brown fox jumps over the lazy dog, then rests beside the river until the evening comes.   '
 
 function sendsInTurn(plan: SendPlan): Messages['next'] {
@@ -172,11 +177,12 @@ function eachInTurn({ users }: Senders, targetsOf: (sent: number) => string): Me
 }
 
 function messageSource(
-  plan: Senders & { readonly firstTransaction: number; readonly requests?: number },
+  plan: Senders & Pick<SendPlan, 'firstTransaction' | 'requests' | 'isTimed'>,
   taken: number,
   { type, next }: Messages,
 ): RequestSource {
-  const { appId, users, firstTransaction, requests = Number.POSITIVE_INFINITY } = plan
+  const { appId, users, firstTransaction, isTimed = false } = plan
+  const { requests = Number.POSITIVE_INFINITY } = plan
   const heads = users.map(
     (user) =>
       `${requestHead('POST', '/message/send', { appId, user })}content-type: application/json\r\ncontent-length: `,
@@ -186,6 +192,7 @@ function messageSource(
     if (sent >= requests) return null
     const { sender, targets } = next(sent)
     const transaction = firstTransaction + sent
+    const content = isTimed ? timedText(textBytes) : plainText
     const body = `{"content":"${content}","content_type":0,"type":${type},"targets":[${targets}],"transaction_id":${transaction}}`
     sent++
     return `${heads[sender]}${body.length}\r\n\r\n${body}`

@@ -52,6 +52,7 @@ export class LoadProcess implements Disposable {
 /** A running echo server. */
 export interface Echo extends Disposable {
   readonly port: number
+  readonly pid: number
 }
 
 /** @param body of every answer */
@@ -59,7 +60,7 @@ export function startEcho(body: string): Promise<Echo> {
   const child = startProcess('echo')
   return new Promise((resolve, reject) => {
     child.once('message', ({ port }: { readonly port: number }) =>
-      resolve({ port, [Symbol.dispose]: () => void child.kill() }),
+      resolve({ port, pid: child.pid ?? -1, [Symbol.dispose]: () => void child.kill() }),
     )
     child.once('exit', (code, signal) =>
       reject(new Error(`the echo process ended with ${code ?? signal}`)),

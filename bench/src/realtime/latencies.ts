@@ -14,7 +14,12 @@ const sentLength = 16
 
 /** Returns a text of so many bytes that has the time of its send. */
 export function timedText(bytes: number): string {
-  return `sent=${performance.now().toFixed(3).padStart(sentLength, '0')} `.padEnd(bytes, 'x')
+  return `sent=${nowMs().toFixed(3).padStart(sentLength, '0')} `.padEnd(bytes, 'x')
+}
+
+/** By a clock that all processes of the machine share. */
+function nowMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6
 }
 
 /** Records the time since the send of the first timed text in an event, if it has one. */
@@ -23,7 +28,7 @@ export function recordSince(payload: Buffer, histogram: RecordableHistogram): vo
   if (at < 0) return
   const start = at + sentMark.length
   const sentAt = Number(payload.toString('latin1', start, start + sentLength))
-  histogram.record(toMicroseconds(performance.now() - sentAt))
+  histogram.record(toMicroseconds(nowMs() - sentAt))
 }
 
 export function toMicroseconds(ms: number): number {

@@ -206,6 +206,18 @@ export class Swarm implements DeviceHost {
     return { sends, appends }
   }
 
+  /** Measures from now on when timed messages arrive at devices. */
+  beginTiming(): void {
+    this.#latency = createHistogram()
+  }
+
+  /** Returns the times since {@link beginTiming}. */
+  endTiming(): Latencies {
+    const histogram = this.#latency ?? createHistogram()
+    this.#latency = null
+    return latencies(histogram)
+  }
+
   /**
    * Sends messages from each device of the first half to one of the second.
    * @param order.perSecond a fixed rate; absent: each device sends after its last answer

@@ -46,7 +46,14 @@ export {
 export { Child, type ChildOptions, type Exit } from './processes/child.js'
 export { atExit } from './processes/exit-tasks.js'
 export { freePort } from './processes/free-port.js'
-export { cpuMs, descendants, isRunning, peakRssBytes, rssBytes } from './processes/proc.js'
+export {
+  cpuMs,
+  descendants,
+  isRunning,
+  peakRssBytes,
+  rssBytes,
+  threadCpuMs,
+} from './processes/proc.js'
 export {
   type ServerOptions,
   ServerProcess,

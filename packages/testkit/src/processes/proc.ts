@@ -1,5 +1,5 @@
 /** Figures of processes on Linux; on other systems they are NaN and the lists empty. */
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 
 // USER_HZ, the kernel's unit for all programs, is 100 on all architectures of Node.
 const tickMs = 10
@@ -22,14 +22,19 @@ export function cpuMs(pid: number): number {
   return (utime + stime) * tickMs
 }
 
-/** Same as {@link cpuMs}, including ended children. */
+/** Time of all running threads, to the nanosecond, and of ended children. */
 export function cpuMsWithEndedChildren(pid: number): number {
-  const { utime, stime, cutime, cstime } = readStat(pid)
-  return (utime + stime + cutime + cstime) * tickMs
+  const { cutime, cstime } = readStat(pid)
+  const running = [...threadCpuMs(pid).values()].reduce((sum, ms) => sum + ms, 0)
+  return running + (cutime + cstime) * tickMs
 }
 
 function readStat(pid: number) {
-  const stat = read(`/proc/${pid}/stat`)
+  return statOf(`/proc/${pid}`)
+}
+
+function statOf(folder: string) {
+  const stat = read(`${folder}/stat`)
   // The second field is the command in parentheses and may contain spaces; the four are the fields
   // 14 to 17.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
@@ -37,6 +42,28 @@ function readStat(pid: number) {
     .slice(11, 15)
     .map(Number)
   return { utime, stime, cutime, cstime }
+}
+
+/** User and system time of each running thread of a process, by the ID of the thread. */
+export function threadCpuMs(pid: number): ReadonlyMap<number, number> {
+  const folder = `/proc/${pid}/task`
+  return new Map(threadsOf(folder).map((id) => [id, threadMs(`${folder}/${id}`)]))
+}
+
+function threadsOf(folder: string): number[] {
+  try {
+    return readdirSync(folder).map(Number)
+  } catch {
+    return []
+  }
+}
+
+/** 0 for a thread that has just ended; in ticks where the kernel counts no nanoseconds. */
+function threadMs(thread: string): number {
+  const [nanoseconds] = read(`${thread}/schedstat`).split(' ')
+  if (nanoseconds) return Number(nanoseconds) / 1e6
+  const { utime, stime } = statOf(thread)
+  return (utime + stime) * tickMs || 0
 }
 
 /** Returns the descendants of the process's main thread; parents before their children. */

@@ -1,0 +1,202 @@
+/** Sends over HTTP with nobody and with everybody connected. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { requestOnce, type LoadOrder, type LoadResult } from '../load/load-run.js'
+import { requestSource } from '../load/plan.js'
+import { type Echo, LoadProcess, startEcho } from '../load/processes.js'
+import { inTurn } from '../measure/statistics.js'
+import { cpuTimesBetween } from '../measure/thread-cpu.js'
+import { Row, type Run, type Turn } from './rows.js'
+import { bareParty, type Measured, type Side, withCpu } from './sides.js'
+
+const connections = 64
+const states = ['nobody', 'everybody'] as const
+type State = (typeof states)[number]
+
+/** A rate of sends; null: as many as are answered. Slower ones take less of the time. */
+const rates = [
+  { name: 'at saturation', perSecond: null, share: 1 },
+  { name: 'at 1,000/s', perSecond: 1_000, share: 1 / 2 },
+  { name: 'at 100/s', perSecond: 100, share: 1 / 2 },
+] as const
+type Rate = (typeof rates)[number]
+
+/** Alternations of nobody and everybody in a round. */
+const turnsOfRound = 2
+/** Alternations of two builds in a run of a load. */
+const slicesOfRun = 4
+const pacedSecondsMin = 1
+const warmUpSeconds = 2
+const idleShare = 1 / 4
+
+/** The rows of sends; runs are added to them round by round. */
+export class Sends implements Disposable {
+  readonly rows: readonly Row[]
+  readonly #rows: Readonly<Record<State, readonly Row[]>>
+  readonly #idle: Readonly<Record<State, Row>>
+  readonly #process = new LoadProcess()
+
+  private constructor(
+    private readonly sides: readonly Side[],
+    /** null beside another build */
+    private readonly echo: Echo | null,
+  ) {
+    const rowsOf = (state: State) =>
+      rates.map(({ name }) => new Row(`sends ${name}, ${state} online`, 'message'))
+    this.#rows = { nobody: rowsOf('nobody'), everybody: rowsOf('everybody') }
+    this.#idle = {
+      nobody: new Row('idle, nobody online', 'second'),
+      everybody: new Row('idle, everybody online', 'second'),
+    }
+    this.rows = [...Object.values(this.#rows).flat(), ...Object.values(this.#idle)]
+  }
+
+  static async prepare(sides: readonly Side[]): Promise<Sends> {
+    const [own] = sides as [Side]
+    const { port, plan } = orderOf(own, 1, null)
+    const request = requestSource(plan, own.taken++)() ?? ''
+    const echo = sides.length === 1 ? await startEcho(await requestOnce(port, request)) : null
+    return new Sends(sides, echo)
+  }
+
+  /** Of this build: sends with everybody connected by those with nobody, for each round. */
+  get onlineOfOffline(): readonly number[] {
+    const [online, offline] = [this.#rows.everybody[0], this.#rows.nobody[0]] as [Row, Row]
+    return online.ratios('this', { row: offline, party: 'this' })
+  }
+
+  /** Starts all conversations, and compiles what the loads run in services that have just started. */
+  async warmUp(): Promise<void> {
+    for (const side of this.sides) {
+      await this.#load(side, orderOf(side, warmUpSeconds, null))
+      await side.open()
+      await this.#load(side, orderOf(side, warmUpSeconds, null))
+      await side.close()
+    }
+  }
+
+  async measure(round: number, seconds: number): Promise<void> {
+    for (let turn = 0; turn < turnsOfRound; turn++)
+      for (const state of inTurn(states, turn)) {
+        for (const side of this.sides) await (state === 'nobody' ? side.close() : side.open())
+        for (const [index, rate] of rates.entries()) {
+          const row = this.#rows[state][index] as Row
+          for (const each of await this.#turns(rate, state, { turn: round + turn, seconds }))
+            row.add(round, each)
+        }
+        this.#idle[state].add(round, await this.#idleTurn((seconds / turnsOfRound) * idleShare))
+      }
+  }
+
+  async #turns(
+    { perSecond, share }: Rate,
+    state: State,
+    { turn, seconds }: { readonly turn: number; readonly seconds: number },
+  ): Promise<Turn[]> {
+    const slices = this.sides.length > 1 ? slicesOfRun : 1
+    const atLeast = perSecond === null ? 0 : pacedSecondsMin
+    const length = Math.max(atLeast, (seconds * share) / turnsOfRound) / slices
+    const turns: Turn[] = []
+    for (let slice = 0; slice < slices; slice++) {
+      const runs: [string, Run][] = []
+      if (this.echo) {
+        const order = orderOf(this.sides[0] as Side, length, perSecond)
+        const run = await this.#run(bareParty(this.echo), { ...order, port: this.echo.port })
+        runs.push(['bare', run])
+      }
+      for (const side of inTurn(this.sides, turn + slice)) {
+        const run = await this.#runOn(side, orderOf(side, length, perSecond), state)
+        runs.push([side.party, run])
+      }
+      turns.push(Object.fromEntries(runs))
+    }
+    return turns
+  }
+
+  async #runOn(side: Side, order: LoadOrder, state: State): Promise<Run> {
+    if (state === 'nobody') return this.#run(side, order)
+    await side.swarms.run('service', 'beginTiming')
+    const run = await this.#run(side, order)
+    const { count, p50Ms } = await side.swarms.run('service', 'endTiming')
+    return { ...run, deliveryP50Ms: p50Ms, deliveries: count / run.sent }
+  }
+
+  /**
+   * With a rate the processor time is that of the measured time; at saturation that of the whole
+   * run until all is done, so that work that was put off counts.
+   */
+  async #run(measured: Measured, order: LoadOrder): Promise<Run & { readonly sent: number }> {
+    const isPaced = order.perSecond !== undefined
+    let [before, after] = [measured.cpu(), measured.cpu()]
+    const events = {
+      measuring: () => {
+        before = measured.cpu()
+      },
+      measured: () => {
+        after = measured.cpu()
+      },
+    }
+    const { result: load, cpu } = await withCpu(measured, () => this.#load(measured, order, events))
+    const { succeeded, succeededInAll, seconds, errors, errorSamples, p50Ms, p99Ms } = load
+    return {
+      count: isPaced ? succeeded : succeededInAll,
+      perSecond: succeeded / seconds,
+      cpu: isPaced ? cpuTimesBetween(before, after) : cpu,
+      errors,
+      errorSamples,
+      p50Ms,
+      p99Ms,
+      sent: succeededInAll,
+    }
+  }
+
+  async #load(
+    measured: Measured | Side,
+    order: LoadOrder,
+    events?: Parameters<LoadProcess['run']>[1],
+  ): Promise<LoadResult> {
+    const result = await this.#process.run(order, events)
+    if ('taken' in measured) measured.taken += result.taken
+    return result
+  }
+
+  async #idleTurn(seconds: number): Promise<Turn> {
+    const runs: [string, Run][] = []
+    for (const side of this.sides) {
+      const before = side.cpu()
+      await sleep(seconds * 1_000)
+      const cpu = cpuTimesBetween(before, side.cpu())
+      runs.push([side.party, { count: seconds, perSecond: Number.NaN, cpu, errors: 0 }])
+    }
+    return Object.fromEntries(runs)
+  }
+
+  [Symbol.dispose](): void {
+    this.#process[Symbol.dispose]()
+    this.echo?.[Symbol.dispose]()
+  }
+}
+
+/** Everybody sends to one other user in turn. */
+function orderOf(
+  { app: { logins }, address, taken }: Side,
+  seconds: number,
+  perSecond: number | null,
+): LoadOrder {
+  return {
+    port: address.port,
+    connections,
+    plan: {
+      kind: 'send',
+      appId: address.appId,
+      users: logins.map(({ userId, token }) => ({ id: userId, token })),
+      offsets: [[Math.floor(logins.length / 2)]],
+      firstTransaction: 1,
+      isTimed: true,
+    },
+    taken,
+    warmUpMs: seconds * 250,
+    measureMs: seconds * 1_000,
+    ...(perSecond !== null && { perSecond }),
+    minBodyBytes: 0,
+  }
+}
