@@ -69,6 +69,6 @@ export function cpuTimesBetween(before: CpuTimes, after: CpuTimes): CpuTimes {
 }
 
 /** Returns a value for each part. */
-export function mapParts<T>(valueOf: (part: CpuPart) => T): Record<CpuPart, T> {
-  return Object.fromEntries(cpuParts.map((part) => [part, valueOf(part)])) as Record<CpuPart, T>
+export function mapParts<T>(make: (part: CpuPart) => T): Record<CpuPart, T> {
+  return Object.fromEntries(cpuParts.map((part) => [part, make(part)])) as Record<CpuPart, T>
 }
