@@ -89,10 +89,14 @@ export class ChangeStore {
             'x.alteration',
             sql<AlterationKind>`x.kind`.as('kind'),
             'x.msg_id as messageId',
-            // The order keeps PostgreSQL from a scan of the table where few messages have most of the rows.
-            sql<number>`case when (select 1 from message_changes l where l.app_id = x.app_id and l.low_id = x.low_id
-              and l.high_id = x.high_id and l.msg_id = x.msg_id and l.change > x.change
-              order by l.change limit 1) is null then 1 else 0 end`.as('isLatest'),
+            // A range of whole keys: with equal conversation and message, PostgreSQL may read all changes
+            // of the conversation by the primary key, which statistics can make look as cheap. SQLite
+            // has the whole range from values without an affinity of their own.
+            sql<number>`case when (select l.change from message_changes l
+              where (l.app_id, l.low_id, l.high_id, l.msg_id) <=
+                (coalesce(x.app_id, ''), ${param('lowId')}, ${param('highId')}, x.msg_id + 0)
+              order by l.app_id desc, l.low_id desc, l.high_id desc, l.msg_id desc, l.change desc
+              limit 1) = x.change then 1 else 0 end`.as('isLatest'),
             'r.seq',
             'r.sender_id as senderId',
             'r.is_system as isSystem',
