@@ -40,6 +40,7 @@ test('some sets are measured only when they are named', () => {
     ['reactions --devices 300', { reactions: { devices: 300 } }],
     ['streams --stream-devices 600', { streams: { devices: 600 } }],
     ['online --rounds 4', { online: { devices: 1_000, starts: 4 } }],
+    ['online --online-parts sends,memory', { online: { parts: ['sends', 'memory'], starts: 3 } }],
     ['calls --devices 60', { calls: { clients: 60 } }],
     ['push', { push: { devices: 20_000, crowdSize: 1_000_000 } }],
     ['push --push-parts crowd --crowd 5', { push: { devices: 0, crowdSize: 5 } }],
@@ -66,6 +67,7 @@ test('what the options do not allow is refused', () => {
     ['--scenario', 'growth', '--growth-users', '99'],
     ['--scenario', 'push', '--push-parts', 'half'],
     ['--scenario', 'push', '--push-devices', '0'],
+    ['--scenario', 'online', '--online-parts', 'sends,'],
     ['--scenario', 'client', '--conversations', '99'],
     ['--unknown'],
   ])

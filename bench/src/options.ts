@@ -6,7 +6,7 @@ import type { GrowthOptions } from './growth/growth.js'
 import type { ComparisonEffort } from './measure/compare.js'
 import type { Effort } from './measure/measure.js'
 import type { NodesOptions } from './nodes/nodes.js'
-import type { OnlineOptions } from './online/online.js'
+import { type OnlineOptions, onlineParts } from './online/online.js'
 import type { PushOptions } from './push/push.js'
 import type { ReactionsOptions } from './reactions/reactions.js'
 import type { RealtimeOptions } from './realtime/realtime.js'
@@ -40,6 +40,7 @@ export const usage = `Usage: npm run bench -- [options]
   --push-parts L    channels, crowd, or both with a comma, which is the default
   --devices N       connected devices of realtime, online, reactions and nodes, and
                     clients of calls, default 5000; of online 1000
+  --online-parts L  ${onlineParts.join(', ')}, with commas; default: all
   --stream-devices N connected devices of streams, default 1000
   --conversations N conversations of a user of client, default 5000
   --messages N      messages that client applies, default 10000
@@ -96,7 +97,7 @@ const backupMegabytesMin = 500
 /** Some seconds of sending. */
 const webhookEventsMin = 1_000
 
-const pushParts = ['channels', 'crowd']
+const pushParts = ['channels', 'crowd'] as const
 
 /** An option that is unknown, or has a value that is not allowed. */
 export class UsageError extends Error {}
@@ -140,6 +141,7 @@ function parse(args: readonly string[]) {
         'push-devices': { type: 'string', default: '20000' },
         'push-parts': { type: 'string', default: pushParts.join() },
         devices: { type: 'string' },
+        'online-parts': { type: 'string', default: onlineParts.join() },
         'stream-devices': { type: 'string', default: '1000' },
         conversations: { type: 'string', default: '5000' },
         messages: { type: 'string', default: '10000' },
@@ -165,9 +167,7 @@ const setOptions: {
     users: atLeast('--growth-users', values['growth-users'], growthUsersMin),
   }),
   push: (values) => {
-    const parts = names(values['push-parts'])
-    const unknown = parts.find((part) => !pushParts.includes(part))
-    if (unknown !== undefined) throw new UsageError(`--push-parts does not know ${unknown}`)
+    const parts = partsOf('--push-parts', values['push-parts'], pushParts)
     return {
       devices: parts.includes('channels') ? positive('--push-devices', values['push-devices']) : 0,
       crowdSize: parts.includes('crowd') ? positive('--crowd', values.crowd) : 0,
@@ -178,7 +178,8 @@ const setOptions: {
     const devices = devicesOf(values)
     return { devices, conversations: devices - 1 }
   },
-  online: ({ devices, rounds }) => ({
+  online: ({ devices, rounds, ...values }) => ({
+    parts: partsOf('--online-parts', values['online-parts'], onlineParts),
     devices: atLeast('--devices', devices ?? '1000', devicesMin),
     starts: positive('--rounds', rounds ?? '3'),
   }),
@@ -210,6 +211,18 @@ function atLeast(name: string, text: string, min: number): number {
   const value = Number(text)
   if (text.trim() !== '' && Number.isInteger(value) && value >= min) return value
   throw new UsageError(`${name} must be a whole number from ${min} on`)
+}
+
+function partsOf<Part extends string>(
+  name: string,
+  text: string,
+  known: readonly Part[],
+): readonly Part[] {
+  return names(text).map((part) => {
+    const found = known.find((each) => each === part)
+    if (found === undefined) throw new UsageError(`${name} does not know ${part}`)
+    return found
+  })
 }
 
 function ascending(name: string, text: string): number[] {

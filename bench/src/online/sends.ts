@@ -25,8 +25,8 @@ const turnsOfRound = 2
 /** Alternations of two builds in a run of a load. */
 const slicesOfRun = 4
 const pacedSecondsMin = 1
-const warmUpSeconds = 2
-const idleShare = 1 / 4
+const warmUpSeconds = 3
+const idleSeconds = 1
 
 /** The rows of sends; runs are added to them round by round. */
 export class Sends implements Disposable {
@@ -58,10 +58,10 @@ export class Sends implements Disposable {
     return new Sends(sides, echo)
   }
 
-  /** Of this build: sends with everybody connected by those with nobody, for each round. */
-  get onlineOfOffline(): readonly number[] {
-    const [online, offline] = [this.#rows.everybody[0], this.#rows.nobody[0]] as [Row, Row]
-    return online.ratios('this', { row: offline, party: 'this' })
+  /** Sends at saturation. */
+  get saturated(): Readonly<Record<State, Row>> {
+    const [nobody, everybody] = states.map((state) => this.#rows[state][0]) as [Row, Row]
+    return { nobody, everybody }
   }
 
   /** Starts all conversations, and compiles what the loads run in services that have just started. */
@@ -83,7 +83,7 @@ export class Sends implements Disposable {
           for (const each of await this.#turns(rate, state, { turn: round + turn, seconds }))
             row.add(round, each)
         }
-        this.#idle[state].add(round, await this.#idleTurn((seconds / turnsOfRound) * idleShare))
+        this.#idle[state].add(round, await this.#idleTurn())
       }
   }
 
@@ -159,13 +159,13 @@ export class Sends implements Disposable {
     return result
   }
 
-  async #idleTurn(seconds: number): Promise<Turn> {
+  async #idleTurn(): Promise<Turn> {
     const runs: [string, Run][] = []
     for (const side of this.sides) {
       const before = side.cpu()
-      await sleep(seconds * 1_000)
+      await sleep(idleSeconds * 1_000)
       const cpu = cpuTimesBetween(before, side.cpu())
-      runs.push([side.party, { count: seconds, perSecond: Number.NaN, cpu, errors: 0 }])
+      runs.push([side.party, { count: idleSeconds, perSecond: Number.NaN, cpu, errors: 0 }])
     }
     return Object.fromEntries(runs)
   }

@@ -15,7 +15,7 @@ import {
   type ThreadNames,
 } from '../measure/thread-cpu.js'
 import { makeRealtimeApp, type RealtimeApp } from '../realtime/realtime-population.js'
-import { RunningSwarms } from '../realtime/realtime-processes.js'
+import { RunningSwarms, startBareGateway } from '../realtime/realtime-processes.js'
 import type { Party } from './rows.js'
 
 /** Something whose processor time is measured. */
@@ -125,4 +125,16 @@ export class Sides implements AsyncDisposable {
 /** A bare server, which has nothing to finish. */
 export function bareParty({ pid }: { readonly pid: number }): Measured {
   return { party: 'bare', cpu: () => bareCpuTimes(pid), quiet: async () => {} }
+}
+
+/** A bare WebSocket server beside a side, whose process has the devices of both. */
+export interface BareParty extends Measured, Disposable {
+  readonly of: Side
+  readonly port: number
+}
+
+/** @param body of each frame */
+export async function startBareParty(of: Side, body: string): Promise<BareParty> {
+  const gateway = await startBareGateway(body)
+  return { ...bareParty(gateway), ...gateway, of }
 }

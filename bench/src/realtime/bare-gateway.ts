@@ -1,6 +1,7 @@
 /**
  * The baseline: a bare server of `ws` without compression. It makes one buffer, which it receives
- * over IPC as a text, and writes it to every client, as often as a client asks for.
+ * over IPC as a text, and writes it to every client, as often as a client asks for. Other frames
+ * come back to their client.
  */
 import type { AddressInfo } from 'node:net'
 import { WebSocketServer } from 'ws'
@@ -16,7 +17,12 @@ process.once('message', ({ body }: { readonly body: string }) => {
   server.on('connection', (client) => {
     client.on('error', () => {})
     client.on('message', (data) => {
-      const { broadcast } = JSON.parse(String(data)) as { broadcast: number }
+      const text = String(data)
+      const { broadcast } = JSON.parse(text) as { broadcast?: number }
+      if (broadcast === undefined) {
+        client.send(text)
+        return
+      }
       for (let message = 0; message < broadcast; message++)
         for (const each of server.clients) each.send(buffer)
     })

@@ -88,10 +88,11 @@ export class Device {
     }
   }
 
-  /** Connects to a bare server, which knows no sessions. */
+  /** Connects to a bare server, which knows no sessions, and exchanges a frame with it. */
   async openBare(): Promise<void> {
     this.socket = this.#connect()
     await this.socket.connected()
+    await this.socket.call('exchange', {})
     this.isCurrent = true
   }
 

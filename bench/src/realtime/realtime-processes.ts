@@ -51,11 +51,11 @@ export class RunningSwarms implements Disposable {
 /** @param body of each frame */
 export async function startBareGateway(
   body: string,
-): Promise<Disposable & { readonly port: number }> {
+): Promise<Disposable & { readonly port: number; readonly pid: number }> {
   const child = startProcess('../realtime/bare-gateway')
   child.send({ body })
   const [{ port }] = (await once(child, 'message')) as [{ readonly port: number }]
-  return { port, [Symbol.dispose]: () => void child.kill() }
+  return { port, pid: child.pid ?? -1, [Symbol.dispose]: () => void child.kill() }
 }
 
 /** Reads the lag of a server's event loop since the last call. */

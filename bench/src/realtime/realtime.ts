@@ -154,7 +154,7 @@ export async function measureRealtime(
 }
 
 /** Resident memory of an idle connection, from a server that has just started. */
-async function idleBytesOf(
+export async function idleBytesOf(
   server: StoredServer,
   swarms: RunningSwarms,
   { logins }: RealtimeApp,
@@ -249,7 +249,7 @@ async function measureAway(
 }
 
 /** @throws Error when a process may not open as many sockets */
-function requireDescriptors(devices: number): void {
+export function requireDescriptors(devices: number): void {
   const limits = readFileSync('/proc/self/limits', 'utf8')
   const hard = Number(
     /^Max open files\s+\S+\s+(\d+)/m.exec(limits)?.[1] ?? Number.POSITIVE_INFINITY,

@@ -14,6 +14,7 @@ import {
 
 /** Figures of messages to all devices. */
 export interface FanOutResult {
+  readonly messages: number
   readonly messagesPerSecond: number
   /** Time from the send to the last device, of each message. */
   readonly toAll: Latencies
@@ -150,6 +151,7 @@ export class Swarm implements DeviceHost {
     const elapsedMs = performance.now() - startedAt
     const { user, system } = process.cpuUsage(cpu)
     return {
+      messages: sent,
       messagesPerSecond: sent / (elapsedMs / 1_000),
       toAll: latencies(histogram),
       cpuShare: (user + system) / 1_000 / elapsedMs,

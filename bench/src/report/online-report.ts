@@ -1,33 +1,27 @@
 import { cpuParts } from '../measure/thread-cpu.js'
 import { median, type Ratio, ratioOf, spreadOf } from '../measure/statistics.js'
+import type { IdleBytes } from '../online/idle-memory.js'
 import type { OnlineFigures } from '../online/online.js'
-import type { Party, PartyFigures, RowFigures } from '../online/rows.js'
+import type { Party, PartyFigures, RowFigures, Unit } from '../online/rows.js'
 import { layOutTable, percent, range, whole } from './format.js'
 
 /** Returns tables of figures for each database. */
 export function onlineTables(all: readonly OnlineFigures[]): string {
-  return all
-    .flatMap((figures) => {
-      const { database, devices, rows, errorSamples } = figures
-      const compared = rows.filter(({ parties }) => parties.other)
-      return [
-        [
-          `Online on ${database}, ${devices} users, processor time in us for a message or an idle second:`,
-          layOutTable(heads, rows.flatMap(linesOf)),
-          ...errorSamples,
-        ],
-        [layOutTable(['figure', 'value', 'aim', ''], aimsOf(figures))],
-        ...(compared.length > 0
-          ? [
-              [
-                `This build by the other on ${database}, the median, the lowest and the highest of the starts:`,
-                layOutTable(comparisonHeads, compared.map(comparisonCells)),
-              ],
-            ]
-          : []),
-      ].map((lines) => lines.join('\n'))
-    })
-    .join('\n\n')
+  return all.flatMap(tablesOf).join('\n\n')
+}
+
+function tablesOf(figures: OnlineFigures): string[] {
+  const { database, devices, rows, errorSamples } = figures
+  const compared = rows.filter(({ parties }) => parties.other)
+  const processorTime = `Online on ${database}, ${devices} users; processor time in us for a message, an opening, a delivery or an idle second:`
+  const ratios = `This build by the other on ${database}, the median, the lowest and the highest of the starts:`
+  return [
+    ...(rows.length > 0 ? [[processorTime, layOutTable(heads, rows.flatMap(linesOf))]] : []),
+    [layOutTable(['figure', 'value', 'aim', ''], aimsOf(figures)), ...errorSamples],
+    ...(compared.length > 0
+      ? [[ratios, layOutTable(comparisonHeads, compared.map(comparisonCells))]]
+      : []),
+  ].map((lines) => lines.join('\n'))
 }
 
 const heads = [
@@ -52,21 +46,22 @@ const partyNames: Readonly<Record<Party, string>> = {
   other: 'other build',
 }
 
-function linesOf({ what, parties }: RowFigures): string[][] {
+function linesOf({ what, unit, parties }: RowFigures): string[][] {
   return (['bare', 'this', 'other'] as const).flatMap((party) => {
     const figures = parties[party]
-    return figures ? [[what, partyNames[party], ...cellsOf(figures)]] : []
+    return figures ? [[what, partyNames[party], ...cellsOf(figures, unit)]] : []
   })
 }
 
-function cellsOf({ perSecond, cpuUs, ...latencies }: PartyFigures): string[] {
+function cellsOf({ perSecond, cpuUs, ...latencies }: PartyFigures, unit: Unit): string[] {
+  const time = unit === 'delivery' ? decimals : whole
   const cell = (values: readonly number[], text: (value: number) => string) => {
     const value = median(values)
     return Number.isNaN(value) ? '-' : text(value)
   }
   return [
     cell(perSecond, whole),
-    ...(['all', ...cpuParts] as const).map((part) => cell(cpuUs[part], whole)),
+    ...(['all', ...cpuParts] as const).map((part) => cell(cpuUs[part], time)),
     cell(latencies.p50Ms, decimals),
     Number.isNaN(median(latencies.p99Ms)) ? '-' : decimals(Math.max(...latencies.p99Ms)),
     cell(latencies.deliveryP50Ms, decimals),
@@ -76,22 +71,50 @@ function cellsOf({ perSecond, cpuUs, ...latencies }: PartyFigures): string[] {
 
 const decimals = (value: number) => value.toFixed(2)
 
-/** Figures with an aim, of this build. */
-function aimsOf({ rows, onlineOfOffline, errors }: OnlineFigures): string[][] {
-  const ofBare = rows.flatMap(({ what, rateOf }) =>
-    rateOf.bare && what.includes('saturation')
-      ? [line(`${what}, of the bare server`, spreadOf(rateOf.bare), 0.5)]
-      : [],
-  )
+/** Figures with an aim, of this build; the memory of the other one beside it. */
+function aimsOf({ ratios, memory, errors }: OnlineFigures): string[][] {
   return [
-    ...ofBare,
-    line('sends with everybody online, of those with nobody', spreadOf(onlineOfOffline), 0.9),
+    ...atLeast('sends at saturation, nobody online, of the echo', ratios.sendsOfEcho, 0.5),
+    ...atLeast('the same by processor time', ratios.sendsOfEchoCpu, 0.5),
+    ...atLeast('sends, everybody online, of nobody online', ratios.onlineOfOffline, 0.9),
+    ...atLeast('the same by processor time', ratios.onlineOfOfflineCpu, 0.9),
+    ...atMost('first opening, in sends', ratios.firstOpeningInSends, 6),
+    ...atMost('opening after a cut, in sends', ratios.openingInSends, 2.5),
+    ...atLeast('messages to all, of the bare server', ratios.fanOutOfBare, 1.3),
+    ...atLeast('messages to all, ten at once, of the bare server', ratios.burstOfBare, 6),
+    ...(memory
+      ? [
+          ...memoryLines('KB of an idle connection', memory.plain, 10),
+          ...memoryLines('KB with 20 groups, 30 contacts', memory.withGroups, 15),
+        ]
+      : []),
     ['errors', whole(errors), '0', verdict(errors === 0)],
   ]
 }
 
-function line(figure: string, value: Ratio, aim: number): string[] {
-  return [figure, range(value, decimals), String(aim), verdict(value.median >= aim)]
+function memoryLines(figure: string, bytes: IdleBytes, aim: number): string[][] {
+  const kilobytes = (party: 'this' | 'other') => (bytes[party] ?? []).map((value) => value / 1_000)
+  const [other] = atMost(`${figure}, other build`, kilobytes('other'), aim)
+  return [...atMost(figure, kilobytes('this'), aim), ...(other ? [other] : [])]
+}
+
+/** Empty without values, as are ratios to what was not measured. */
+function atLeast(figure: string, values: readonly number[], aim: number): string[][] {
+  return line(figure, values, { aim, isMet: (value) => value >= aim })
+}
+
+function atMost(figure: string, values: readonly number[], aim: number): string[][] {
+  return line(figure, values, { aim, isMet: (value) => value <= aim })
+}
+
+function line(
+  figure: string,
+  values: readonly number[],
+  { aim, isMet }: { readonly aim: number; readonly isMet: (value: number) => boolean },
+): string[][] {
+  const value = median(values)
+  if (Number.isNaN(value)) return []
+  return [[figure, range(spreadOf(values), decimals), String(aim), verdict(isMet(value))]]
 }
 
 function verdict(isMet: boolean): string {
