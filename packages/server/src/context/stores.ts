@@ -66,7 +66,7 @@ export function createStores({
     contactRequests: new ContactRequestStore(),
     contacts: new ContactStore(database, { relations, userStates }),
     conversations: new ConversationStore(database),
-    devices: new DeviceStore(),
+    devices: new DeviceStore(database),
     erasureHolds: new HoldStore(),
     files: new FileStore(database),
     fileWithdrawals: new FileWithdrawalStore(database),

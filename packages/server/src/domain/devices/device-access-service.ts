@@ -59,7 +59,7 @@ export class DeviceAccessService {
     await this.#requireForm(device.appId, binding)
     await database.transaction(async (tx) => {
       await devices.require(tx, device)
-      if (tokenHash !== null) await tokens.tieToDevice(tx, device, tokenHash)
+      if (tokenHash !== null) await tokens.tieToDevices(tx, [{ ...device, tokenHash }])
       await bindings.bind(tx, device, binding, clock.now())
     })
   }

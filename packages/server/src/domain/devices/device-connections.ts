@@ -1,18 +1,20 @@
 import { AppError } from '@hermod/protocol'
-import type { Database, Queryable } from '../../db/database.js'
+import type { Database, Queryable, Tx } from '../../db/database.js'
 import { type Clock, hourMs } from '../../lib/clock.js'
+import { BatchQueue } from '../../lib/concurrency/batch-queue.js'
 import { definedOnly } from '../../lib/defined-only.js'
+import { roundsOf } from '../../lib/rounds.js'
 import type { TokenService } from '../login/token-service.js'
 import type { UserKey } from '../users/user-model.js'
 import type { StoredDevice } from './device-model.js'
-import { type DeviceService, shortUserAgent } from './device-service.js'
+import { type DeviceService, type DeviceUse, shortUserAgent } from './device-service.js'
 import type { DeviceStore } from './device-store.js'
 
 interface DeviceConnectionsOptions {
   readonly database: Database
   readonly store: Pick<DeviceStore, 'find' | 'findByGuid'>
-  readonly devices: Pick<DeviceService, 'open'>
-  readonly tokens: Pick<TokenService, 'revokeOfDevices' | 'tieToDevice'>
+  readonly devices: Pick<DeviceService, 'openAll'>
+  readonly tokens: Pick<TokenService, 'revokeOfDevices' | 'tieToDevices'>
   readonly clock: Clock
 }
 
@@ -33,35 +35,75 @@ export interface ConnectingClient {
   readonly userAgent: string | undefined
 }
 
+/** The use of a device by the bearer of a token. */
+type TokenUse = DeviceUse & Pick<ConnectingToken, 'tokenHash'>
+
+const maxBatchSize = 100
+const maxQueued = 20_000
+
 /** Finds the devices of connections (rule D6). */
 export class DeviceConnections {
-  constructor(private readonly options: DeviceConnectionsOptions) {}
+  readonly #queue: BatchQueue<TokenUse, number>
+
+  constructor(private readonly options: DeviceConnectionsOptions) {
+    this.#queue = new BatchQueue({
+      sizeOf: () => 1,
+      maxBatchSize,
+      maxQueuedSize: maxQueued,
+      // The clients that come meanwhile are one batch.
+      maxBatches: 1,
+      run: (uses) => this.#open(uses),
+      full: () => new AppError('unavailable', 'too many devices are waiting'),
+      isErrorOfOne: (error) => !isDatabaseFailure(error),
+      observer: { refused() {}, finished() {} },
+    })
+  }
 
   /**
    * Returns the serial number of the device, which is created when it is new. Ties the token to it.
-   * Writes nothing for a known device, except once an hour and when the client has changed.
+   * Writes nothing for a known device, except once an hour and when the client has changed. Writes of
+   * clients that come together are one transaction.
    * @returns null when neither the client nor the token names a device
    * @throws AppError no_permission when the token is tied to another device, token_expired when a
    * concurrent call has ended it
    */
   async connect(token: ConnectingToken, client: ConnectingClient): Promise<number | null> {
-    const { database, devices, tokens, clock } = this.options
+    const { database, clock } = this.options
     const { appId, userId, tokenHash } = token
     const known = await database.read((db) => this.#find(db, token, client))
     const deviceGuid = client.deviceGuid ?? known?.deviceGuid
     if (deviceGuid === undefined) return null
     if (token.deviceSn !== null && known?.deviceSn !== token.deviceSn) throw otherDevice()
-    const now = clock.now()
-    if (known && token.deviceSn !== null && isUpToDate(known, client, now)) return known.deviceSn
-    return database.transaction(async (tx) => {
-      const { userAgent = null, platform } = client
-      const use = { appId, userId, deviceGuid, userAgent, ...definedOnly({ platform }) }
-      const { deviceSn, displaced } = await devices.open(tx, use)
-      await tokens.revokeOfDevices(tx, { appId, userId, deviceSns: displaced, at: now })
-      const tied = await tokens.tieToDevice(tx, { appId, userId, deviceSn }, tokenHash)
-      if (tied !== deviceSn) throw otherDevice()
-      return deviceSn
-    })
+    if (known && token.deviceSn !== null && isUpToDate(known, client, clock.now()))
+      return known.deviceSn
+    const { userAgent = null, platform } = client
+    const use = { appId, userId, deviceGuid, userAgent, ...definedOnly({ platform }) }
+    return this.#queue.add({ ...use, tokenHash })
+  }
+
+  /** Opens devices, at most one of a user in a transaction. */
+  async #open(uses: readonly TokenUse[]): Promise<number[]> {
+    const { database } = this.options
+    const opened = new Map<TokenUse, number>()
+    for (const round of roundsOf(uses, ({ appId, userId }) => `${appId}/${userId}`)) {
+      const serials = await database.transaction((tx) => this.#openRound(tx, round))
+      for (const [index, use] of round.entries()) opened.set(use, serials[index] as number)
+    }
+    return uses.map((use) => opened.get(use) as number)
+  }
+
+  async #openRound(tx: Tx, uses: readonly TokenUse[]): Promise<number[]> {
+    const { devices, tokens, clock } = this.options
+    const opened = await devices.openAll(tx, uses)
+    for (const [index, { displaced: deviceSns }] of opened.entries()) {
+      const { appId, userId } = uses[index] as TokenUse
+      await tokens.revokeOfDevices(tx, { appId, userId, deviceSns, at: clock.now() })
+    }
+    const serials = opened.map(({ deviceSn }) => deviceSn)
+    const ties = uses.map((use, index) => ({ ...use, deviceSn: serials[index] as number }))
+    const tied = await tokens.tieToDevices(tx, ties)
+    if (tied.some((deviceSn, index) => deviceSn !== serials[index])) throw otherDevice()
+    return serials
   }
 
   /** @throws AppError token_expired when the device of the token has been removed */
@@ -90,6 +132,11 @@ function isUpToDate(
     device.userAgent === shortUserAgent(userAgent) &&
     now - device.lastUsedAt < hourMs
   )
+}
+
+/** Every other failure is of one token or one device. */
+function isDatabaseFailure(error: unknown): boolean {
+  return error instanceof AppError && error.errorName === 'storage_failed'
 }
 
 function otherDevice(): AppError {

@@ -1,10 +1,13 @@
 import { AppError, type Int64, platform } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
+import { compare } from '../../lib/compare.js'
 import { createToken } from '../../lib/secrets/tokens.js'
+import { groupBy } from '../../lib/group-by.js'
 import type { Outbox } from '../../outbox/outbox.js'
 import type { UserKey } from '../users/user-model.js'
 import type { UserDevices } from '../users/user-row.js'
+import type { DeviceList } from '../users/user-store.js'
 import { type Device, type DeviceKey, deviceEvent, type StoredDevice } from './device-model.js'
 import type { DeviceStore } from './device-store.js'
 import type { EndedLogins, PushBindingStore } from './push-binding-store.js'
@@ -42,6 +45,17 @@ export interface DeviceUse {
   readonly platform?: number
 }
 
+/** What the use of a device changes. */
+interface Opening {
+  readonly device: StoredDevice
+  readonly isNew: boolean
+  readonly isRenamed: boolean
+  /** The new list of the user's devices; null: it does not change. */
+  readonly list: DeviceList | null
+  /** Serial numbers of devices that the new one replaces. */
+  readonly displaced: readonly number[]
+}
+
 const maxUserAgentLength = 512
 
 /** Installations of an app, and the push tokens that are bound to them (rule D6). */
@@ -53,31 +67,39 @@ export class DeviceService {
    * the longest unused one beyond the maximum.
    */
   async open(tx: Tx, use: DeviceUse): Promise<OpenedDevice> {
-    const { store, users, bindings, outbox, clock } = this.options
-    const { appId, userId, deviceGuid } = use
-    const now = clock.now()
-    const known = await store.findByGuid(tx, use, deviceGuid)
-    const reopened = known && (await this.#reopen(tx, known, use, now))
-    if (reopened) return reopened
-    // Taking the serial number serializes concurrent logins of one user, so it comes first. An
-    // unused number only leaves a gap.
-    const deviceSn = await users.takeDeviceSerial(tx, use, now)
-    const made = await store.findByGuid(tx, use, deviceGuid)
-    const joined = made && (await this.#reopen(tx, made, use, now))
-    if (joined) return joined
-    const pushToken = use.pushToken ?? createToken('hmp_')
-    const userAgent = userAgentOf(use, '')
-    await store.insert(tx, {
-      ...{ appId, userId, deviceSn, deviceGuid, userAgent, pushToken },
-      platform: use.platform ?? platform.unknown,
-      credentialEpoch: 0,
-      createdAt: now,
-      lastUsedAt: now,
-    })
-    outbox.append(tx, deviceEvent('user.device_added', userId, { ...use, deviceSn }))
-    await bindings.wake(tx, { appId, userId, deviceSn }, deviceGuid)
-    const displaced = await this.#displace(tx, { appId, userId, deviceSn }, now)
-    return { deviceSn, pushToken, credentialEpoch: 0, displaced }
+    const [opened] = await this.openAll(tx, [use])
+    return opened as OpenedDevice
+  }
+
+  /** Does for devices of different users what {@link open} does for one. */
+  async openAll(tx: Tx, uses: readonly DeviceUse[]): Promise<OpenedDevice[]> {
+    const { store, users, bindings, clock } = this.options
+    const at = clock.now()
+    const inOrder = [...uses].sort(
+      (a, b) => compare(a.appId, b.appId) || compare(a.userId, b.userId),
+    )
+    const [lists, known] = await Promise.all([
+      users.lockDeviceLists(tx, inOrder),
+      store.lockOfUsers(tx, inOrder),
+    ])
+    const listOf = new Map(lists.map((list) => [userOf(list), list]))
+    const knownOf = groupBy(known, userOf)
+    const openings = inOrder.map((use) =>
+      this.#openingOf(use, listOf.get(userOf(use)), knownOf.get(userOf(use)) ?? [], at),
+    )
+    const changed = openings.flatMap(({ list }) => list ?? [])
+    const added = openings.flatMap(({ device, isNew }) => (isNew ? device : []))
+    const reopened = openings.flatMap(({ device, isNew }) => (isNew ? [] : device))
+    await Promise.all([
+      users.setDeviceLists(tx, changed, at),
+      store.insert(tx, added),
+      store.update(tx, reopened),
+      bindings.wake(tx, [...added, ...reopened]),
+    ])
+    const opened = new Map<string, OpenedDevice>()
+    for (const opening of openings)
+      opened.set(userOf(opening.device), await this.#opened(tx, opening, at))
+    return uses.map((use) => opened.get(userOf(use)) as OpenedDevice)
   }
 
   /** Tests whether the user has a device with this GUID. */
@@ -141,48 +163,66 @@ export class DeviceService {
     })
   }
 
-  /** @returns null when a concurrent call removed the device */
-  async #reopen(
-    tx: Tx,
-    device: StoredDevice,
+  /** @param devices those that the user has */
+  #openingOf(
     use: DeviceUse,
-    now: number,
-  ): Promise<OpenedDevice | null> {
-    const { store, users, bindings, outbox } = this.options
-    const userAgent = userAgentOf(use, device.userAgent)
-    const pushToken = use.pushToken ?? device.pushToken
-    // Before the device, since the user is always locked first.
-    const platform = use.platform ?? device.platform
-    if (userAgent !== device.userAgent || platform !== device.platform)
-      await users.touchDevices(tx, use, now)
-    const reopened = await store.update(tx, {
-      ...{ ...device, userAgent, pushToken, platform },
-      lastUsedAt: now,
-    })
-    if (!reopened) return null
-    const { deviceSn, credentialEpoch } = reopened
-    await bindings.wake(tx, { ...use, deviceSn }, use.deviceGuid)
-    const opened = { ...use, deviceSn }
-    outbox.append(tx, deviceEvent('user.device_logged_in', use.userId, opened))
-    if (userAgent !== device.userAgent)
-      outbox.append(tx, deviceEvent('user.device_updated', use.userId, opened))
-    return { deviceSn, pushToken, credentialEpoch, displaced: [] }
+    list: DeviceList | undefined,
+    devices: readonly StoredDevice[],
+    at: number,
+  ): Opening {
+    if (!list) throw new Error('the user of a device does not exist')
+    const known = devices.find(({ deviceGuid }) => deviceGuid === use.deviceGuid)
+    const used = {
+      userAgent: userAgentOf(use, known?.userAgent ?? ''),
+      platform: use.platform ?? known?.platform ?? platform.unknown,
+      lastUsedAt: at,
+    }
+    if (known) {
+      const device = { ...known, ...used, pushToken: use.pushToken ?? known.pushToken }
+      const isRenamed = device.userAgent !== known.userAgent
+      const isChanged = isRenamed || device.platform !== known.platform
+      return { device, isNew: false, isRenamed, list: isChanged ? list : null, displaced: [] }
+    }
+    const { appId, userId, deviceGuid } = use
+    const lastDeviceSn = list.lastDeviceSn + 1
+    const device = {
+      ...{ appId, userId, deviceGuid, ...used },
+      deviceSn: lastDeviceSn,
+      pushToken: use.pushToken ?? createToken('hmp_'),
+      credentialEpoch: 0,
+      createdAt: at,
+    }
+    const displaced = leastUsed(devices, this.options.devicesPerUser - 1)
+    return { device, isNew: true, isRenamed: false, list: { ...list, lastDeviceSn }, displaced }
   }
 
-  /** @returns the serial numbers of the devices that the new one replaced */
-  async #displace(tx: Tx, device: DeviceKey, now: number): Promise<number[]> {
-    const { store, users, bindings, devicesPerUser } = this.options
+  async #opened(
+    tx: Tx,
+    { device, isNew, isRenamed, displaced }: Opening,
+    at: number,
+  ): Promise<OpenedDevice> {
+    const { outbox } = this.options
+    const { userId, deviceSn, pushToken, credentialEpoch } = device
+    const kind = isNew ? 'user.device_added' : 'user.device_logged_in'
+    outbox.append(tx, deviceEvent(kind, userId, device))
+    if (isRenamed) outbox.append(tx, deviceEvent('user.device_updated', userId, device))
+    if (displaced.length > 0) await this.#displace(tx, device, displaced, at)
+    return { deviceSn, pushToken, credentialEpoch, displaced }
+  }
+
+  async #displace(
+    tx: Tx,
+    device: DeviceKey,
+    displaced: readonly number[],
+    at: number,
+  ): Promise<void> {
+    const { bindings } = this.options
     const { appId, userId } = device
-    const surplus = await store.listLeastUsed(tx, device, devicesPerUser - 1)
-    if (surplus.length === 0) return surplus
-    await users.touchDevices(tx, device, now)
-    for (const deviceSn of surplus) {
-      await store.lockForUpdate(tx, { ...device, deviceSn })
-      await bindings.silence(tx, { appId, userIds: [userId], deviceSn }, now)
-      await this.#delete(tx, { ...device, deviceSn }, userId)
+    for (const deviceSn of displaced) {
+      await bindings.silence(tx, { appId, userIds: [userId], deviceSn }, at)
+      await this.#delete(tx, { appId, userId, deviceSn }, userId)
     }
     await bindings.trimSilent(tx, device)
-    return surplus
   }
 
   async #delete(tx: Tx, device: DeviceKey, actorId: Int64): Promise<void> {
@@ -190,6 +230,18 @@ export class DeviceService {
     if (!(await store.delete(tx, device))) return
     outbox.append(tx, deviceEvent('user.device_removed', actorId, device))
   }
+}
+
+function userOf({ appId, userId }: UserKey): string {
+  return `${appId}/${userId}`
+}
+
+/** Returns the serial numbers of all devices but the `kept` most recently used ones. */
+function leastUsed(devices: readonly StoredDevice[], kept: number): number[] {
+  return [...devices]
+    .sort((a, b) => compare(b.lastUsedAt, a.lastUsedAt) || compare(b.deviceSn, a.deviceSn))
+    .slice(kept)
+    .map(({ deviceSn }) => deviceSn)
 }
 
 /** The part of a user agent that is stored. */

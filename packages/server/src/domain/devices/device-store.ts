@@ -1,14 +1,56 @@
-import { camelCase, snakeCase } from '../../db/columns.js'
-import type { Queryable, Tx } from '../../db/database.js'
+import { camelCase, camelCaseText, columnsOf } from '../../db/columns.js'
+import type { Database, Prepared, Queryable, Tx } from '../../db/database.js'
+import type { BulkInsert, BulkSelect, BulkUpdate } from '../../db/dialect/dialect.js'
 import { lockForUpdate } from '../../db/locking.js'
+import { rowOf } from '../../db/rows.js'
 import { devicesTable } from '../../db/schema.js'
+import type { MaybePromise } from '../../lib/maybe-promise.js'
 import type { UserKey } from '../users/user-model.js'
 import type { DeviceKey, StoredDevice } from './device-model.js'
 
 const columns = camelCase(devicesTable)
+const userKey = columnsOf(devicesTable, 'app_id', 'user_id')
+const userKeyRow = rowOf(userKey)
+const deviceKey = columnsOf(devicesTable, 'app_id', 'user_id', 'device_sn')
+const usedColumns = columnsOf(devicesTable, 'platform', 'user_agent', 'push_token', 'last_used_at')
+const deviceRow = rowOf(devicesTable)
+const usedRow = rowOf({ ...usedColumns, ...deviceKey })
+
+const lockDevices: BulkSelect = {
+  table: 'devices',
+  keys: userKey,
+  columns: camelCaseText(devicesTable, 't'),
+  lock: 'for no key update',
+}
+const insertDevices: BulkInsert = { table: 'devices', columns: devicesTable }
+const updateDevices: BulkUpdate = { table: 'devices', set: usedColumns, keys: deviceKey }
 
 /** Devices of users. */
 export class DeviceStore {
+  readonly #database: Database
+  readonly #find: Prepared<DeviceKey, StoredDevice>
+  readonly #findByGuid: Prepared<UserKey & { readonly deviceGuid: string }, StoredDevice>
+
+  constructor(database: Database) {
+    this.#database = database
+    this.#find = database.prepared((db, param) =>
+      db
+        .selectFrom('devices')
+        .select(columns)
+        .where('app_id', '=', param('appId'))
+        .where('user_id', '=', param('userId'))
+        .where('device_sn', '=', param('deviceSn')),
+    )
+    this.#findByGuid = database.prepared((db, param) =>
+      db
+        .selectFrom('devices')
+        .select(columns)
+        .where('app_id', '=', param('appId'))
+        .where('user_id', '=', param('userId'))
+        .where('device_guid', '=', param('deviceGuid')),
+    )
+  }
+
   /** Lists by serial number. */
   async list(db: Queryable, { appId, userId }: UserKey): Promise<StoredDevice[]> {
     return db
@@ -20,30 +62,21 @@ export class DeviceStore {
       .execute()
   }
 
-  async find(db: Queryable, { appId, userId, deviceSn }: DeviceKey): Promise<StoredDevice | null> {
-    const row = await db
-      .selectFrom('devices')
-      .select(columns)
-      .where('app_id', '=', appId)
-      .where('user_id', '=', userId)
-      .where('device_sn', '=', deviceSn)
-      .executeTakeFirst()
-    return row ?? null
+  find(db: Queryable, { appId, userId, deviceSn }: DeviceKey): MaybePromise<StoredDevice | null> {
+    return this.#find.first(db, { appId, userId, deviceSn })
   }
 
-  async findByGuid(
+  findByGuid(
     db: Queryable,
     { appId, userId }: UserKey,
     deviceGuid: string,
-  ): Promise<StoredDevice | null> {
-    const row = await db
-      .selectFrom('devices')
-      .select(columns)
-      .where('app_id', '=', appId)
-      .where('user_id', '=', userId)
-      .where('device_guid', '=', deviceGuid)
-      .executeTakeFirst()
-    return row ?? null
+  ): MaybePromise<StoredDevice | null> {
+    return this.#findByGuid.first(db, { appId, userId, deviceGuid })
+  }
+
+  /** Lists all devices of users and prevents their change until the transaction ends. */
+  async lockOfUsers(tx: Tx, users: readonly UserKey[]): Promise<StoredDevice[]> {
+    return this.#database.bulk(tx, lockDevices, users.map(userKeyRow))
   }
 
   /**
@@ -60,22 +93,13 @@ export class DeviceStore {
     return (await lockForUpdate(tx, found).executeTakeFirst()) !== undefined
   }
 
-  async insert(tx: Tx, device: StoredDevice): Promise<void> {
-    await tx.insertInto('devices').values(snakeCase(devicesTable, device)).execute()
+  async insert(tx: Tx, devices: readonly StoredDevice[]): Promise<void> {
+    await this.#database.bulk(tx, insertDevices, devices.map(deviceRow))
   }
 
-  /** @returns the current row; null when a concurrent call removed the device */
-  async update(tx: Tx, device: StoredDevice): Promise<StoredDevice | null> {
-    const { appId, userId, deviceSn, userAgent, pushToken, lastUsedAt, platform } = device
-    const row = await tx
-      .updateTable('devices')
-      .set(snakeCase(devicesTable, { userAgent, pushToken, lastUsedAt, platform }))
-      .where('app_id', '=', appId)
-      .where('user_id', '=', userId)
-      .where('device_sn', '=', deviceSn)
-      .returning(columns)
-      .executeTakeFirst()
-    return row ?? null
+  /** Writes what changes with a use. */
+  async update(tx: Tx, devices: readonly StoredDevice[]): Promise<void> {
+    await this.#database.bulk(tx, updateDevices, devices.map(usedRow))
   }
 
   /** Ends the file credentials of the device. */
@@ -102,27 +126,6 @@ export class DeviceStore {
       .where('device_sn', '=', deviceSn)
       .executeTakeFirst()
     return row?.credential_epoch ?? null
-  }
-
-  /**
-   * @returns the serial numbers of all devices except `deviceSn` and the `others` most recently
-   * used ones
-   */
-  async listLeastUsed(
-    tx: Tx,
-    { appId, userId, deviceSn }: DeviceKey,
-    others: number,
-  ): Promise<number[]> {
-    const rows = await tx
-      .selectFrom('devices')
-      .select('device_sn')
-      .where('app_id', '=', appId)
-      .where('user_id', '=', userId)
-      .where('device_sn', '<>', deviceSn)
-      .orderBy('last_used_at', 'desc')
-      .orderBy('device_sn', 'desc')
-      .execute()
-    return rows.slice(others).map((row) => row.device_sn)
   }
 
   /** @returns false when the device does not exist */

@@ -1,5 +1,5 @@
 /** Bulk statements of push bindings. Loaded by the writer's thread too. */
-import { camelCaseText, type TableRow } from '../../db/columns.js'
+import { camelCaseText, columnsOf, type TableRow } from '../../db/columns.js'
 import type { BulkDelete, BulkInsert, BulkSelect, BulkUpdate } from '../../db/dialect/dialect.js'
 import type { ProcedureContext } from '../../db/procedure.js'
 import { rowOf } from '../../db/rows.js'
@@ -54,6 +54,26 @@ const setPaused: BulkUpdate = {
 
 export const bindingRow = rowOf(pushBindingsTable)
 export const silentBindingRow = rowOf(silentPushBindingsTable)
+
+const silentKey = columnsOf(silentPushBindingsTable, 'app_id', 'user_id', 'device_guid')
+export const silentKeyRow = rowOf(silentKey)
+
+/** A binding of a device that is logged out. */
+export type SilentBinding = TableRow<typeof silentPushBindingsTable>
+
+/** Rows: {@link silentKeyRow}. @see {@link SilentBinding} */
+export const lockSilentBindings: BulkSelect = {
+  table: 'silent_push_bindings',
+  keys: silentKey,
+  columns: camelCaseText(silentPushBindingsTable, 't'),
+  lock: 'for update',
+}
+
+/** Rows: {@link silentKeyRow}. */
+export const deleteSilentBindings: BulkDelete = {
+  deleteFrom: 'silent_push_bindings',
+  keys: silentKey,
+}
 
 /** Keeps what the device has bound since. Rows: {@link bindingRow}. */
 export const wakeBindings: BulkInsert = {

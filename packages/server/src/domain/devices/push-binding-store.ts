@@ -8,9 +8,13 @@ import type { DeviceKey, PushBinding } from './device-model.js'
 import {
   bindingRow,
   clearBindings,
+  deleteSilentBindings,
   insertSilentBindings,
+  lockSilentBindings,
   pauseBindings,
+  type SilentBinding,
   silentBindingRow,
+  silentKeyRow,
   wakeBindings,
 } from './push-binding-statements.js'
 
@@ -156,18 +160,21 @@ export class PushBindingStore {
     await this.database.bulk(tx, insertSilentBindings, silent.map(silentBindingRow))
   }
 
-  /** Wakes the silent bindings of a device that logs in. */
-  async wake(tx: Tx, device: DeviceKey, deviceGuid: string): Promise<void> {
-    const { appId, userId, deviceSn } = device
-    const silent = await tx
-      .deleteFrom('silent_push_bindings')
-      .where('app_id', '=', appId)
-      .where('user_id', '=', userId)
-      .where('device_guid', '=', deviceGuid)
-      .returning(camelCase(silentPushBindingsTable))
-      .execute()
+  /** Wakes the silent bindings of devices that log in. */
+  async wake(
+    tx: Tx,
+    devices: readonly (DeviceKey & { readonly deviceGuid: string })[],
+  ): Promise<void> {
+    const keys = devices.map(silentKeyRow)
+    const silent = await this.database.bulk<SilentBinding>(tx, lockSilentBindings, keys)
     if (silent.length === 0) return
-    const rows = silent.map((row) => bindingRow({ ...row, deviceSn }))
+    const nameOf = (key: Pick<SilentBinding, 'appId' | 'userId' | 'deviceGuid'>) =>
+      silentKeyRow(key).join(' ')
+    const serials = new Map(devices.map((device) => [nameOf(device), device.deviceSn]))
+    const rows = silent.map((row) =>
+      bindingRow({ ...row, deviceSn: serials.get(nameOf(row)) ?? 0 }),
+    )
+    await this.database.bulk(tx, deleteSilentBindings, silent.map(silentKeyRow))
     await this.database.bulk(tx, wakeBindings, rows)
   }
 

@@ -32,6 +32,9 @@ export interface NewToken {
   readonly isIssued: boolean
 }
 
+/** A token and the device that it is to have. */
+export type TokenTie = TokenKey & Pick<DeviceKey, 'deviceSn'>
+
 /** The Token record of the contract. */
 export interface IssuedToken extends FileCredentials {
   readonly userId: Int64
@@ -149,18 +152,25 @@ export class TokenService {
   }
 
   /**
-   * Ties the token to the device, unless it has one. Holds the token until the transaction ends, so
-   * that a call that ends it comes before or after.
-   * @returns the serial number of the token's device
-   * @throws AppError token_expired when a concurrent call has ended it
+   * Ties each token to its device, unless it has one. Holds the tokens until the transaction ends, so
+   * that a call that ends one comes before or after.
+   * @returns the serial number of each token's device
+   * @throws AppError token_expired when a concurrent call has ended one
    */
-  async tieToDevice(tx: Tx, { appId, deviceSn }: DeviceKey, tokenHash: string): Promise<number> {
+  async tieToDevices(tx: Tx, ties: readonly TokenTie[]): Promise<number[]> {
     const { store } = this.options
-    const token = await store.lockNoKeyUpdate(tx, appId, tokenHash)
-    if (!token || token.isRevoked) throw new AppError('token_expired')
-    if (token.deviceSn !== null) return token.deviceSn
-    await store.setDevice(tx, appId, tokenHash, deviceSn)
-    return deviceSn
+    const found = await store.lockNoKeyUpdate(tx, ties)
+    const tokens = new Map(found.map((token) => [`${token.appId}/${token.tokenHash}`, token]))
+    const tied = ties.map(({ appId, tokenHash }) => {
+      const token = tokens.get(`${appId}/${tokenHash}`)
+      if (!token || token.isRevoked) throw new AppError('token_expired')
+      return token.deviceSn
+    })
+    await store.setDevices(
+      tx,
+      ties.filter((_, index) => tied[index] === null),
+    )
+    return ties.map(({ deviceSn }, index) => tied[index] ?? deviceSn)
   }
 
   /** Refuses assertions of the user that were issued or accepted until now (rule C9). Locks the user. */

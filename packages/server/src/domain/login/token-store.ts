@@ -1,8 +1,16 @@
 import type { Int64 } from '@hermod/protocol'
-import { camelCase, convert, snakeCase, type TableRow } from '../../db/columns.js'
+import {
+  camelCase,
+  camelCaseText,
+  columnsOf,
+  convert,
+  snakeCase,
+  type TableRow,
+} from '../../db/columns.js'
 import type { Database, Queryable, Tx } from '../../db/database.js'
+import type { BulkSelect, BulkUpdate } from '../../db/dialect/dialect.js'
 import { sql } from '../../db/kysely.js'
-import { lockNoKeyUpdate } from '../../db/locking.js'
+import { rowOf } from '../../db/rows.js'
 import { userTokensTable } from '../../db/schema.js'
 import { paddedForPlanCache } from '../../lib/chunks.js'
 import type { Invalidates } from '../../lib/invalidated-cache.js'
@@ -16,10 +24,9 @@ export interface TokenKey {
 }
 
 /** A token of a user; times in ms. */
-export interface UserToken {
+export interface UserToken extends TokenKey {
   readonly userId: Int64
   readonly deviceSn: number | null
-  readonly tokenHash: string
   readonly expiresAt: number
   readonly isRevoked: boolean
 }
@@ -32,7 +39,19 @@ export interface CallerToken extends UserToken {
 type TokenRow = TableRow<typeof userTokensTable>
 type CallerRow = TokenRow & { readonly isBot: number }
 
-const columns = camelCase(userTokensTable)
+const tokenKey = columnsOf(userTokensTable, 'app_id', 'token_hash')
+const tokenKeyRow = rowOf(tokenKey)
+const lockTokens: BulkSelect = {
+  table: 'user_tokens',
+  keys: tokenKey,
+  columns: camelCaseText(userTokensTable, 't'),
+  lock: 'for no key update',
+}
+const setDevices: BulkUpdate = {
+  table: 'user_tokens',
+  set: columnsOf(userTokensTable, 'device_sn'),
+  keys: tokenKey,
+}
 
 /** Tokens that are revoked at once; one login makes one too many. */
 const maxEnded = 100
@@ -46,7 +65,7 @@ export class TokenStore {
   readonly #count
 
   constructor(
-    database: Database,
+    private readonly database: Database,
     private readonly cache: Invalidates<TokenKey>,
   ) {
     this.#find = database.prepared<{ appId: string; tokenHash: string }, CallerRow>((db, param) =>
@@ -74,25 +93,19 @@ export class TokenStore {
     return row ? { ...toToken(row), isBot: row.isBot === 1 } : null
   }
 
-  /** Finds a token and prevents its change until the transaction ends. */
-  async lockNoKeyUpdate(tx: Tx, appId: string, tokenHash: string): Promise<UserToken | null> {
-    const found = tx
-      .selectFrom('user_tokens')
-      .select(columns)
-      .where('app_id', '=', appId)
-      .where('token_hash', '=', tokenHash)
-    const row = await lockNoKeyUpdate(tx, found).executeTakeFirst()
-    return row ? toToken(row) : null
+  /** Finds tokens and prevents their change until the transaction ends. @returns those that exist */
+  async lockNoKeyUpdate(tx: Tx, keys: readonly TokenKey[]): Promise<UserToken[]> {
+    const rows = await this.database.bulk<TokenRow>(tx, lockTokens, keys.map(tokenKeyRow))
+    return rows.map(toToken)
   }
 
-  async setDevice(tx: Tx, appId: string, tokenHash: string, deviceSn: number): Promise<void> {
-    await tx
-      .updateTable('user_tokens')
-      .set({ device_sn: deviceSn })
-      .where('app_id', '=', appId)
-      .where('token_hash', '=', tokenHash)
-      .execute()
-    this.#forget(tx, appId, [{ token_hash: tokenHash }])
+  async setDevices(
+    tx: Tx,
+    tokens: readonly (TokenKey & { readonly deviceSn: number })[],
+  ): Promise<void> {
+    const rows = tokens.map(({ deviceSn, ...key }) => [deviceSn, ...tokenKeyRow(key)])
+    await this.database.bulk(tx, setDevices, rows)
+    for (const { appId, tokenHash } of tokens) this.cache.forget(tx, { appId, tokenHash })
   }
 
   /** The number of tokens of a user, ended ones included. */

@@ -1,6 +1,7 @@
 import { AppError } from '@hermod/protocol'
 import type { Database } from '../../db/database.js'
 import { type BatchObserver, BatchQueue } from '../../lib/concurrency/batch-queue.js'
+import { roundsOf } from '../../lib/rounds.js'
 import type { DisplacedSession, SessionKey, SessionNode, SessionOpening } from './session-model.js'
 import type { SessionStore } from './session-store.js'
 
@@ -110,13 +111,11 @@ export class SessionWriter {
       if (item.isGone()) this.#drop(item)
       item.isBegun = !item.isDropped
     }
-    let left = items.filter(({ isBegun }) => isBegun)
-    while (left.length > 0) {
-      const round = firstOfEachUser(left)
-      const outcomes = await this.#openRound([...round])
-      for (const [index, item] of [...round].entries())
-        ids.set(item, outcomes[index] as number | Error)
-      left = left.filter((item) => !round.has(item))
+    const begun = items.filter(({ isBegun }) => isBegun)
+    // One statement writes one session of a user, so that it counts them right.
+    for (const round of roundsOf(begun, ({ appId, userId }) => `${appId}/${userId}`)) {
+      const outcomes = await this.#openRound(round)
+      for (const [index, item] of round.entries()) ids.set(item, outcomes[index] as number | Error)
     }
     const outcomes = items.map((item) => ids.get(item) ?? tooMany())
     // A batch of which nothing is stored counts as failed.
@@ -152,16 +151,6 @@ export class SessionWriter {
     }
     return sessions.map(() => undefined)
   }
-}
-
-/** One statement writes one session of a user, so that it counts them right. */
-function firstOfEachUser(items: readonly WaitingOpening[]): ReadonlySet<WaitingOpening> {
-  const users = new Map<string, WaitingOpening>()
-  for (const item of items) {
-    const user = `${item.appId}/${item.userId}`
-    if (!users.has(user)) users.set(user, item)
-  }
-  return new Set(users.values())
 }
 
 function isDatabaseFailure(outcome: unknown): boolean {

@@ -4,7 +4,7 @@ import type { UserStore } from './user-store.js'
 /** Device serial numbers, and the time of the device list's last change. */
 export type UserDevices = Pick<
   UserStore,
-  'takeDeviceSerial' | 'touchDevices' | 'findDevicesChangedAt'
+  'lockDeviceLists' | 'setDeviceLists' | 'touchDevices' | 'findDevicesChangedAt'
 >
 
 /** The badge. */

@@ -5,6 +5,7 @@ import type { BulkSelect, BulkUpdate } from '../../db/dialect/dialect.js'
 import { type Insertable, sql, type Updateable } from '../../db/kysely.js'
 import { lockInOrder, lockKeyShareInOrder } from '../../db/locking.js'
 import { emptyUser } from '../../db/personal-data.js'
+import { rowOf } from '../../db/rows.js'
 import { type Schema, usersTable } from '../../db/schema.js'
 import { compare } from '../../lib/compare.js'
 import type { Invalidates } from '../../lib/invalidated-cache.js'
@@ -28,6 +29,9 @@ type NewUser = Pick<
   'app_id' | 'user_id' | 'username' | 'password_hash' | 'created_at' | 'broadcasts_after'
 >
 type UserChanges = Omit<Updateable<Schema['users']>, 'app_id' | 'user_id' | 'status' | 'deleted_at'>
+
+/** The user of devices: the greatest serial number, and the time of the last change. */
+export type DeviceList = Pick<UserRow, 'appId' | 'userId' | 'lastDeviceSn' | 'devicesChangedAt'>
 
 type FoundRow = Pick<UserRow, 'userId' | 'username' | 'status' | 'isBot' | 'deletedAt'>
 
@@ -90,6 +94,19 @@ const endCredentials: BulkUpdate = {
   set: columnsOf(usersTable, 'credential_epoch', 'assertions_after'),
   keys: userKey,
 }
+const lockDeviceLists: BulkSelect = {
+  table: 'users',
+  keys: userKey,
+  columns: camelCaseText(['app_id', 'user_id', 'last_device_sn', 'devices_changed_at'], 't'),
+  lock: 'for no key update',
+}
+const setDeviceLists: BulkUpdate = {
+  table: 'users',
+  set: columnsOf(usersTable, 'last_device_sn', 'devices_changed_at'),
+  keys: userKey,
+}
+const userKeyRow = rowOf(userKey)
+
 /** Rows of users. A deleted user keeps row and ID and nothing else. */
 export class UserStore {
   readonly #database: Database
@@ -371,21 +388,21 @@ export class UserStore {
   }
 
   /**
-   * Takes the next device serial number of the user. In PostgreSQL this also locks the user's row,
-   * which serializes two logins with the same new device.
+   * Locks users for changes of their devices, so that two logins with the same new device follow one
+   * another. In the order of the keys.
    */
-  async takeDeviceSerial(tx: Tx, { appId, userId }: UserKey, at: number): Promise<number> {
-    const row = await tx
-      .updateTable('users')
-      .set((eb) => ({
-        last_device_sn: eb('last_device_sn', '+', 1),
-        devices_changed_at: laterThanBefore(at),
-      }))
-      .where('app_id', '=', appId)
-      .where('user_id', '=', userId)
-      .returning('last_device_sn')
-      .executeTakeFirstOrThrow()
-    return row.last_device_sn
+  async lockDeviceLists(tx: Tx, users: readonly UserKey[]): Promise<DeviceList[]> {
+    return this.#database.bulk(tx, lockDeviceLists, users.map(userKeyRow))
+  }
+
+  /** Changes the device lists of locked users; the time of the last change grows. */
+  async setDeviceLists(tx: Tx, lists: readonly DeviceList[], at: number): Promise<void> {
+    const rows = lists.map(({ devicesChangedAt, lastDeviceSn, ...key }) => [
+      lastDeviceSn,
+      Math.max(at, devicesChangedAt + 1),
+      ...userKeyRow(key),
+    ])
+    await this.#database.bulk(tx, setDeviceLists, rows)
   }
 
   /** Records a change of the device list. In PostgreSQL this also locks the user's row. */
