@@ -1,7 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
 import { camelCase, snakeCase } from '../../db/columns.js'
 import type { Database, Queryable, Tx } from '../../db/database.js'
-import { pushBindingsTable, silentPushBindingsTable } from '../../db/schema.js'
+import { pushBindingsTable } from '../../db/schema.js'
 import { paddedForPlanCache } from '../../lib/chunks.js'
 import type { UserKey } from '../users/user-model.js'
 import type { DeviceKey, PushBinding } from './device-model.js'

@@ -1,5 +1,7 @@
 /** Operations of other domains on the rows of users. */
-import type { UserStore } from './user-store.js'
+import type { DeviceList, UserStore } from './user-store.js'
+
+export type { DeviceList }
 
 /** Device serial numbers, and the time of the device list's last change. */
 export type UserDevices = Pick<
