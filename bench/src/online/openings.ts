@@ -2,12 +2,15 @@
 import type { DeviceLogin } from '../realtime/device.js'
 import { makeRealtimeApp } from '../realtime/realtime-population.js'
 import type { ReturnResult } from '../realtime/swarm.js'
-import { inTurn } from '../measure/statistics.js'
+import { inTurn, median, sum } from '../measure/statistics.js'
+import { mapParts } from '../measure/thread-cpu.js'
 import { Row, type Run, type Turn } from './rows.js'
 import { type BareParty, type Measured, type Side, withCpu } from './sides.js'
 
 /** Turns of a round, each of as many devices; the first one is not measured. */
 const turnsOfRound = 5
+/** Later openings of a turn, which are short. */
+const repeats = 3
 
 const kinds = ['first', 'back', 'again'] as const
 type Kind = (typeof kinds)[number]
@@ -84,13 +87,26 @@ async function openEach(
   const { swarms, address } = side
   const count = logins.length
   const first = await runOf(side, count, () => swarms.run('service', 'open', address, logins))
-  await swarms.run('service', 'cutAll')
-  await side.quiet()
-  const back = await runOf(side, count, () => swarms.run('service', 'comeBack'))
+  const back: Run[] = []
+  const again: Run[] = []
+  for (let repeat = 0; repeat < repeats; repeat++) {
+    await swarms.run('service', 'cutAll')
+    await side.quiet()
+    back.push(await runOf(side, count, () => swarms.run('service', 'comeBack')))
+    await side.close()
+    again.push(await runOf(side, count, () => swarms.run('service', 'open', address, logins)))
+  }
   await side.close()
-  const again = await runOf(side, count, () => swarms.run('service', 'open', address, logins))
-  await side.close()
-  return { first, back, again }
+  return { first, back: together(back), again: together(again) }
+}
+
+function together(runs: readonly Run[]): Run {
+  return {
+    count: sum(runs.map(({ count }) => count)),
+    perSecond: median(runs.map(({ perSecond }) => perSecond)),
+    cpu: mapParts((part) => sum(runs.map(({ cpu }) => cpu[part]))),
+    errors: 0,
+  }
 }
 
 async function openBare(bare: BareParty, turn: number): Promise<Run> {

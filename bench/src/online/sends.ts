@@ -16,7 +16,7 @@ type State = (typeof states)[number]
 const rates = [
   { name: 'at saturation', perSecond: null, share: 1 },
   { name: 'at 1,000/s', perSecond: 1_000, share: 1 / 2 },
-  { name: 'at 100/s', perSecond: 100, share: 1 / 2 },
+  { name: 'at 100/s', perSecond: 100, share: 3 / 4 },
 ] as const
 type Rate = (typeof rates)[number]
 
@@ -98,7 +98,8 @@ export class Sends implements Disposable {
     const turns: Turn[] = []
     for (let slice = 0; slice < slices; slice++) {
       const runs: [string, Run][] = []
-      if (this.echo) {
+      // At a fixed rate the echo is the same whoever is connected.
+      if (this.echo && (perSecond === null || state === 'nobody')) {
         const order = orderOf(this.sides[0] as Side, length, perSecond)
         const run = await this.#run(bareParty(this.echo), { ...order, port: this.echo.port })
         runs.push(['bare', run])
