@@ -60,8 +60,6 @@ interface ConnectedUser {
   /** True: the memberships are exact. */
   isReady: boolean
   loading: Promise<void> | null
-  /** Sessions that continue with events once the memberships are exact. */
-  readonly suspended: Set<Session>
 }
 
 const none: readonly Session[] = []
@@ -77,6 +75,8 @@ export class AppDelivery {
   readonly #watermark: Watermark
   readonly #syncRequests: SyncRequests
   readonly #users = new Map<Int64, ConnectedUser>()
+  /** Sessions that continue with events once the memberships of their users are exact. */
+  readonly #suspended = new Set<Session>()
   /** Group events that delivery has begun while memberships were read, for each read. */
   readonly #noted = new Set<GroupEvent[]>()
   /** The times that rows were purged before they were begun. */
@@ -135,7 +135,7 @@ export class AppDelivery {
   }
 
   groupCount(userId: Int64): number {
-    return this.#readers.groupsOf(userId).size
+    return this.#readers.groupsOf(userId).length
   }
 
   get hasSessions(): boolean {
@@ -179,7 +179,7 @@ export class AppDelivery {
     const { source } = this.#options
     const user = this.#users.get(userId) ?? newUser()
     this.#users.set(userId, user)
-    user.sessions = [...user.sessions, session]
+    user.sessions = user.sessions.concat(session)
     await this.started
     // A token that ended before the session had entered: its event found no session.
     if (tokenHash !== null && (await source.isRevoked(tokenHash)))
@@ -205,7 +205,7 @@ export class AppDelivery {
     if (user.isReady) resume(session)
     else {
       session.phase = 'ready'
-      user.suspended.add(session)
+      this.#suspended.add(session)
     }
   }
 
@@ -213,6 +213,7 @@ export class AppDelivery {
   leave(session: Session): void {
     const { userId } = session
     const user = this.#users.get(userId)
+    this.#suspended.delete(session)
     if (!user?.sessions.includes(session)) return
     user.sessions = user.sessions.filter((each) => each !== session)
     if (user.sessions.length > 0) this.#readers.sessionsChanged(userId)
@@ -340,8 +341,8 @@ export class AppDelivery {
       await user.loading?.catch(() => {})
       while (!user.isReady && this.#users.get(userId) === user) await this.#load(userId, user)
       this.#readers.sessionsChanged(userId)
-      for (const session of user.suspended) if (session.phase === 'ready') resume(session)
-      user.suspended.clear()
+      for (const session of user.sessions)
+        if (this.#suspended.delete(session) && session.phase === 'ready') resume(session)
     } catch {
       for (const session of user.sessions) session.link.close('serverError', 'server_error')
     }
@@ -353,5 +354,5 @@ function isOpen({ phase }: Session): boolean {
 }
 
 function newUser(): ConnectedUser {
-  return { sessions: none, isReady: false, loading: null, suspended: new Set() }
+  return { sessions: none, isReady: false, loading: null }
 }

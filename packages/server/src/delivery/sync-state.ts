@@ -1,6 +1,6 @@
 import { decodePos, encodePos, type OutboxPosition } from '../outbox/pos.js'
 import type { RecentRows } from '../outbox/rows/recent-rows.js'
-import type { UserWithGroups } from '../outbox/rows/row-keys.js'
+import type { RowReader } from '../outbox/rows/row-keys.js'
 import type { SyncState } from './delivery.js'
 
 interface SyncInputs {
@@ -11,7 +11,7 @@ interface SyncInputs {
   /** The end of the outbox, where the client's position is above `begun`. */
   readonly head: number
   readonly recent: RecentRows
-  readonly reader: UserWithGroups
+  readonly reader: RowReader
 }
 
 const needed: SyncState = { sync: 'needed', pos: null }

@@ -79,6 +79,8 @@ export class Connections {
     networkOf: (socket) => this.#all.get(socket)?.network,
     mayRead: (socket) => this.#all.get(socket)?.waiting.length === 0,
   })
+  /** The listener of all sockets: one of its own would cost each of them 300 bytes. */
+  readonly #onClose: (this: Socket) => void
   #waitingRequests = 0
   /** File transfers in progress; each takes a descriptor, as a connection does. */
   #files = 0
@@ -91,6 +93,10 @@ export class Connections {
         ? { connections: descriptorLimit, reason: 'descriptors' }
         : { connections: bounds.connections, reason: 'connections' }
     this.#unread = new UnreadBytes(bounds, (connection, reason) => this.#close(connection, reason))
+    const forget = (socket: Socket) => this.#forget(socket)
+    this.#onClose = function () {
+      forget(this)
+    }
   }
 
   get count(): number {
@@ -133,7 +139,7 @@ export class Connections {
       takenBytes: 0,
       progressAt: 0,
     })
-    socket.once('close', () => this.#forget(socket))
+    socket.on('close', this.#onClose)
   }
 
   /** The connection may make one call before it is closed. */

@@ -40,7 +40,7 @@ export class SessionRegistry implements SessionDirectory {
     const users = this.#apps.get(appId) ?? new Map<Int64, readonly Session[]>()
     this.#apps.set(appId, users)
     const others = rival ? before.filter((each) => each !== rival) : before
-    users.set(userId, [...others, session])
+    users.set(userId, others.concat(session))
     if (rival) {
       rival.link.close('replaced', 'replaced')
       this.#closed(rival)

@@ -24,7 +24,7 @@ interface ConnectedGroup {
 }
 
 interface ConnectedReader {
-  readonly groupIds: Set<Int64>
+  groupIds: readonly Int64[]
   readonly broadcastsAfter: number
 }
 
@@ -40,7 +40,7 @@ export interface SplitReceivers {
 export type GroupEvent = Extract<Event, { kind: `group.${string}` }>
 
 const noSessions: readonly Session[] = []
-const noGroups: ReadonlySet<Int64> = new Set()
+const noGroups: readonly Int64[] = []
 
 /**
  * The connected users of an app and their memberships, exact as of the event that delivery has
@@ -57,7 +57,7 @@ export class Readers {
   /** The number of memberships of all connected users. */
   get membershipCount(): number {
     let count = 0
-    for (const { groupIds } of this.#readers.values()) count += groupIds.size
+    for (const { groupIds } of this.#readers.values()) count += groupIds.length
     return count
   }
 
@@ -68,7 +68,10 @@ export class Readers {
   add(userId: Int64, loaded: Omit<LoadedReader, 'barredAs'>, events: readonly GroupEvent[]): void {
     this.remove(userId)
     const { memberships, broadcastsAfter } = loaded
-    this.#readers.set(userId, { groupIds: new Set(), broadcastsAfter })
+    this.#readers.set(userId, {
+      groupIds: memberships.map(({ groupId }) => groupId),
+      broadcastsAfter,
+    })
     for (const { groupId, isHistoryVisible, memberCount, ...of } of memberships) {
       const membership = {
         role: of.role,
@@ -84,13 +87,14 @@ export class Readers {
   }
 
   remove(userId: Int64): void {
-    for (const groupId of this.#readers.get(userId)?.groupIds ?? []) this.#drop(groupId, userId)
+    const groupIds = this.groupsOf(userId)
     this.#readers.delete(userId)
+    for (const groupId of groupIds) this.#drop(groupId, userId)
   }
 
   /** Notes that sessions of the user came, went, or became ready. */
   sessionsChanged(userId: Int64): void {
-    for (const groupId of this.#readers.get(userId)?.groupIds ?? []) {
+    for (const groupId of this.groupsOf(userId)) {
       const group = this.#groups.get(groupId)
       if (group) forgetSessions(group)
     }
@@ -120,11 +124,11 @@ export class Readers {
   }
 
   isMember(groupId: Int64, userId: Int64): boolean {
-    return this.groupsOf(userId).has(groupId)
+    return this.#groups.get(groupId)?.members.has(userId) ?? false
   }
 
   /** The groups of a connected user. */
-  groupsOf(userId: Int64): ReadonlySet<Int64> {
+  groupsOf(userId: Int64): readonly Int64[] {
     return this.#readers.get(userId)?.groupIds ?? noGroups
   }
 
@@ -196,7 +200,7 @@ export class Readers {
       case 'group.created':
         if (isNamed) {
           const state = { isHistoryVisible: payload.history_visible, memberCount: 1 }
-          this.#put(groupId, userId, { ...newMembership, role: memberRole.owner }, state)
+          this.#join(groupId, userId, { ...newMembership, role: memberRole.owner }, state)
         }
         break
       case 'group.joined':
@@ -204,7 +208,7 @@ export class Readers {
           const joinedMessageId = Number(payload.log.msg_id)
           const { history_visible: isHistoryVisible, member_count: memberCount } = payload
           const state = { isHistoryVisible, memberCount: Number(memberCount) }
-          this.#put(groupId, userId, { ...newMembership, joinedMessageId }, state)
+          this.#join(groupId, userId, { ...newMembership, joinedMessageId }, state)
         }
         break
       case 'group.left':
@@ -247,11 +251,17 @@ export class Readers {
     this.#groups.set(groupId, group)
     group.members.set(userId, membership)
     forgetSessions(group)
-    this.#readers.get(userId)?.groupIds.add(groupId)
+  }
+
+  #join(groupId: Int64, userId: Int64, membership: ConnectedMember, state: GroupState): void {
+    const reader = this.#readers.get(userId)
+    if (reader && !this.isMember(groupId, userId)) reader.groupIds = reader.groupIds.concat(groupId)
+    this.#put(groupId, userId, membership, state)
   }
 
   #drop(groupId: Int64, userId: Int64): void {
-    this.#readers.get(userId)?.groupIds.delete(groupId)
+    const reader = this.#readers.get(userId)
+    if (reader) reader.groupIds = reader.groupIds.filter((each) => each !== groupId)
     const group = this.#groups.get(groupId)
     if (!group) return
     group.members.delete(userId)

@@ -1,5 +1,5 @@
 import { RowBlock } from './row-block.js'
-import type { UserWithGroups, RowKeys } from './row-keys.js'
+import type { RowReader, RowKeys } from './row-keys.js'
 
 interface RecentRowsOptions {
   readonly maxRows?: number
@@ -60,12 +60,12 @@ export class RecentRows {
   }
 
   /** Tests whether a row after the position may have changed anything that the reader sees. */
-  concernsAfter(position: number, reader: UserWithGroups): boolean {
+  concernsAfter(position: number, reader: RowReader): boolean {
     return this.#blocksAfter(position).some((block) => block.hasAfter(position, reader))
   }
 
   /** Returns the rows after a position that may have changed anything that the reader sees, in order. */
-  concerning(position: number, reader: UserWithGroups): RowKeys[] {
+  concerning(position: number, reader: RowReader): RowKeys[] {
     return this.#blocksAfter(position).flatMap((block) => block.after(position, reader))
   }
 

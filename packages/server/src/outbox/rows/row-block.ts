@@ -1,5 +1,5 @@
 import type { Int64 } from '@hermod/protocol'
-import { type UserWithGroups, everyone, groupsOfRow, type RowKeys, usersOfRow } from './row-keys.js'
+import { type RowReader, everyone, groupsOfRow, type RowKeys, usersOfRow } from './row-keys.js'
 
 /** Consecutive rows, with an index by the users and the groups that they concern. */
 export class RowBlock {
@@ -33,19 +33,19 @@ export class RowBlock {
   }
 
   /** Tests whether a row after the position concerns the reader. */
-  hasAfter(position: number, reader: UserWithGroups): boolean {
+  hasAfter(position: number, reader: RowReader): boolean {
     return this.#listsOf(reader).some((rows) => (rows.at(-1)?.position ?? 0) > position)
   }
 
   /** Returns the rows after a position that concern the reader, in order. */
-  after(position: number, reader: UserWithGroups): RowKeys[] {
+  after(position: number, reader: RowReader): RowKeys[] {
     const found = new Set<RowKeys>()
     for (const rows of this.#listsOf(reader))
       for (const row of rows) if (row.position > position) found.add(row)
     return [...found].sort((a, b) => a.position - b.position)
   }
 
-  #listsOf({ userId, groupIds }: UserWithGroups): RowKeys[][] {
+  #listsOf({ userId, groupIds }: RowReader): RowKeys[][] {
     const lists = [this.#ofUsers.get(userId), this.#ofGroups.get(everyone)]
     for (const groupId of groupIds) lists.push(this.#ofGroups.get(groupId))
     return lists.filter((rows) => rows !== undefined)

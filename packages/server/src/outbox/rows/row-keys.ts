@@ -78,9 +78,14 @@ function rowKeys(
   return { position, createdAt, logs, groupIds, userIds, isPrivate }
 }
 
-/** A reader: a user with the groups that the user is a member of. */
-export interface UserWithGroups {
+/** A user, and the groups that the user is a member of, each once. */
+export interface RowReader {
   readonly userId: Int64
+  readonly groupIds: Iterable<Int64>
+}
+
+/** A reader whose groups are looked up. */
+export interface UserWithGroups extends RowReader {
   readonly groupIds: ReadonlySet<Int64>
 }
 
