@@ -7,7 +7,11 @@ export interface BusMessages {
   /** A cached value changed and must be read again. */
   'cache.invalidated': { readonly cache: string; readonly key: string }
   /** There are new events in the outbox of the app. */
-  'outbox.appended': { readonly appId: string }
+  'outbox.appended': {
+    readonly appId: string
+    /** The last of them; absent: not known. */
+    readonly position?: number
+  }
   /** Durable work was committed. */
   'jobs.enqueued': { readonly kind: string }
   /** A device of a session of the node `to` has opened a later one on another node. */

@@ -27,10 +27,17 @@ const leftToOthers: Readonly<Record<string, number>> = {
 }
 const maxWaitingBytes = 4 * 1024 * 1024
 
+interface Waiting {
+  readonly topic: Topic
+  readonly json: string
+  /** Of the last event that the message tells of; infinite where it is not known. */
+  readonly position: number
+}
+
 /** The messages that wait for the next statement. */
 export class Outgoing {
-  /** Topics by the JSON of their messages; equal messages leave once. */
-  #waiting = new Map<string, Topic>()
+  /** Equal messages leave once, and of those about the events of an app the one that reaches furthest. */
+  #waiting = new Map<string, Waiting>()
   #bytes = 0
   readonly #budget = new TokenBucket({ perSecond: bytesPerSecond, burst: bytesPerSecond })
 
@@ -41,7 +48,12 @@ export class Outgoing {
   /** @returns why the message does not leave; null when it does */
   add<T extends Topic>(topic: T, message: BusMessages[T]): BusLoss | null {
     const json = stringifyJson([topic, message])
-    if (this.#waiting.has(json)) return null
+    const { key, position } = placeOf(topic, message, json)
+    const before = this.#waiting.get(key)
+    if (before) {
+      if (before.position < position) this.#waiting.set(key, { topic, json, position })
+      return null
+    }
     const bytes = Buffer.byteLength(json)
     if (bytes > maxMessageBytes) return 'too_long'
     if (this.#bytes + bytes > maxWaitingBytes) return 'too_many'
@@ -51,18 +63,29 @@ export class Outgoing {
       if (this.#budget.waitMs(bytes + left) > 0) return 'over_budget'
     }
     this.#budget.charge(bytes)
-    this.#waiting.set(json, topic)
+    this.#waiting.set(key, { topic, json, position })
     this.#bytes += bytes
     return null
   }
 
-  /** Takes everything that waits, with the topics. */
-  take(): ReadonlyMap<string, Topic> {
-    const waiting = this.#waiting
+  /** Takes everything that waits. */
+  take(): readonly Waiting[] {
+    const waiting = [...this.#waiting.values()]
     this.#waiting = new Map()
     this.#bytes = 0
     return waiting
   }
+}
+
+/** Messages of the same key leave as one. */
+function placeOf<T extends Topic>(
+  topic: T,
+  message: BusMessages[T],
+  json: string,
+): Pick<Waiting, 'position'> & { readonly key: string } {
+  if (topic !== 'outbox.appended') return { key: json, position: 0 }
+  const { appId, position = Number.POSITIVE_INFINITY } = message as BusMessages['outbox.appended']
+  return { key: `${topic} ${appId}`, position }
 }
 
 /** Returns the kind of an event that is not stored; null for other messages. */

@@ -39,7 +39,7 @@ const isReceivers: Check = (value) =>
 /** The members of the messages of each topic. */
 const members: { readonly [T in Topic]: Readonly<Record<keyof BusMessages[T], Check>> } = {
   'cache.invalidated': { cache: isName, key: isText },
-  'outbox.appended': { appId: isName },
+  'outbox.appended': { appId: isName, position: isAbsentOr(isNumber) },
   'jobs.enqueued': { kind: isName },
   'session.displaced': { to: isName, appId: isName, userId: isId, sessionId: isNumber },
   'node.question': {

@@ -136,9 +136,9 @@ export class SharedBus implements Bus {
     const { observer } = this.options
     const messages = this.#outgoing.take()
     const connection = this.#connection
-    if (messages.size === 0 || connection === null) return
-    const topics = [...messages.values()]
-    const texts = this.#writer.toTexts(messages.keys())
+    if (messages.length === 0 || connection === null) return
+    const topics = messages.map(({ topic }) => topic)
+    const texts = this.#writer.toTexts(messages.map(({ json }) => json))
     this.#sentAt = performance.now()
     try {
       await connection.open.send(texts)
@@ -222,7 +222,7 @@ export class SharedBus implements Bus {
     const { observer } = this.options
     this.#connection?.open.close()
     this.#connection = null
-    for (const topic of this.#outgoing.take().values()) observer.lost('unconnected', topic)
+    for (const { topic } of this.#outgoing.take()) observer.lost('unconnected', topic)
     if (!this.#isLossTold) observer.disconnected(error)
     this.#isLossTold = true
     this.#connecting ??= this.#connectAgain().finally(() => {

@@ -284,7 +284,8 @@ function buildContext(
     metrics,
     log,
   })
-  const appended = (appId: string) => bus.publish('outbox.appended', { appId })
+  const appended = (appId: string, position?: number) =>
+    bus.publish('outbox.appended', { appId, ...(position !== undefined && { position }) })
   const outbox = new Outbox({ database, store: stores.outbox, clock, appended })
   const jobs = new JobQueue({
     store: stores.jobs,

@@ -47,7 +47,7 @@ interface DomainsOptions {
   readonly media: Media
   readonly core: CoreChannel
   /** Announces that an app has new messages. */
-  readonly appended: (appId: string) => void
+  readonly appended: (appId: string, position?: number) => void
   /** Returns the space of the disk of the files. */
   readonly disk: () => DiskSpace
   /** The process is that of a command. */

@@ -159,9 +159,9 @@ export class AppDelivery {
     this.#follower.stop()
   }
 
-  /** Something was appended to the outbox. */
-  wake(): void {
-    this.#follower.wake()
+  /** Rows were appended to the outbox. @param position of the last one; undefined: not known */
+  wake(position?: number): void {
+    this.#follower.wake(position)
   }
 
   handOver(position: number, events: readonly DeliveredEvent[]): void {

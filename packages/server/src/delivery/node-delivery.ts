@@ -101,7 +101,9 @@ export class NodeDelivery
   start(): void {
     const { bus, epoch } = this.options
     this.#subscriptions = [
-      bus.subscribe('outbox.appended', ({ appId }) => this.#apps.get(appId)?.delivery.wake()),
+      bus.subscribe('outbox.appended', ({ appId, position }) =>
+        this.#apps.get(appId)?.delivery.wake(position),
+      ),
       epoch.subscribe(() => this.#closeEpoch()),
       bus.subscribe('event.transient', (message) => this.#writeTransient(message)),
       bus.subscribe('stream.appended', (text) => this.#streams.add(text)),

@@ -124,9 +124,12 @@ export class OutboxFollower {
     this.#rejectAll(new AppError('unavailable'))
   }
 
-  /** Something was appended. Rows that are handed over are waited for, so that they are not read. */
-  wake(): void {
-    if (!this.#isStarted || this.#isWoken) return
+  /**
+   * Rows were appended. Rows that are handed over are waited for, so that they are not read.
+   * @param position of the last one; undefined: not known
+   */
+  wake(position = Number.POSITIVE_INFINITY): void {
+    if (!this.#isStarted || this.#isWoken || position <= this.#position) return
     this.#isWoken = true
     const { timers } = this.options
     const before = this.#position

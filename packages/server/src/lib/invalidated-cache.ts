@@ -1,6 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import type { MaybePromise } from './maybe-promise.js'
 
+/** The age of values that only this process changes; it bounds how long a missed invalidation matters. */
+const ownMaxAgeMs = 60_000
 /** The precision of ages. Reading the clock for every look-up costs more than the look-up. */
 const clockStepMs = 50
 
@@ -62,6 +64,7 @@ export interface CacheDefinition<Key, Value extends object> {
   /** Caches of the same name on all nodes share their invalidations. */
   readonly name: string
   readonly maxEntries: number
+  /** For values that other processes change too. */
   readonly maxAgeMs: number
   /** All tables that the values are read from. */
   readonly tables: Readonly<Record<string, CachedTable>>
@@ -71,9 +74,9 @@ export interface CacheDefinition<Key, Value extends object> {
 }
 
 /**
- * A cache of values that every call reads. An entry expires after a short time. A change on another
- * node shows after that time at the latest, or as soon as the channel brings it. A change on this
- * node drops the entry with the commit. Absence is never cached, since a missing value may be
+ * A cache of values that every call reads. A change on this node drops the entry with the commit. An
+ * entry that other processes change too expires after a short time: a change on another node shows
+ * after that time at the latest, or as soon as the channel brings it. Absence is never cached, since a missing value may be
  * created at any moment. Calls are not refused by an older value: see {@link confirmRefusal}.
  */
 export class InvalidatedCache<Key, Value extends object> implements Invalidates<Key> {
@@ -97,7 +100,7 @@ export class InvalidatedCache<Key, Value extends object> implements Invalidates<
       // By size, because a cache with a maximum allocates all entries at once.
       maxSize: definition.maxEntries,
       sizeCalculation: () => 1,
-      ttl: definition.maxAgeMs - clockStepMs,
+      ttl: (isShared ? definition.maxAgeMs : ownMaxAgeMs) - clockStepMs,
       ttlResolution: clockStepMs,
     })
     this.#channel = channel

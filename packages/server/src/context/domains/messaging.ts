@@ -60,8 +60,8 @@ import type { GroupServices } from './groups.js'
 
 interface MessagingOptions {
   readonly config: Pick<ServerConfig, 'messages' | 'streams' | 'writer'>
-  /** Announces that an app has new messages. */
-  readonly appended: (appId: string) => void
+  /** Announces that an app has new events. @param position of the last one, where it is known */
+  readonly appended: (appId: string, position?: number) => void
   readonly accounts: AccountService
   readonly apps: AppService
   readonly groups: Pick<GroupServices, 'groupAccess' | 'groupCache' | 'groupMessageRules'>
@@ -122,9 +122,11 @@ export function createMessaging(
     outbox,
     broadcastSenders,
     handOver: delivery,
-    reached: (appId, position, time) => seen?.saw(appId, position, time),
     handOverFailed: (error) => log.error({ err: error }, 'messages were not handed over'),
-    appended,
+    appended(appId, position, time) {
+      seen?.saw(appId, position, time)
+      appended(appId, position)
+    },
   })
   const positions = new PositionWriter({
     database,

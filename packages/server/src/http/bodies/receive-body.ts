@@ -49,11 +49,12 @@ export function receiveBody(
     outcome()
   }
   const fail = (error: AppError) => settle(() => sink.fail(error))
+  const endEarly = () => settle(() => sink.fail(bodyEndedEarly()))
   const take = (part: Buffer) => {
     length += part.length
     if (length > maxBytes) return fail(bodyTooLarge(maxBytes))
     if (++count > maxSmallParts && length < count * smallPart) {
-      fail(bodyEndedEarly())
+      endEarly()
       request.destroy()
       return
     }
@@ -61,7 +62,7 @@ export function receiveBody(
   }
   request.on('data', take)
   request.on('end', () => settle(() => sink.end()))
-  request.on('close', () => fail(bodyEndedEarly()))
+  request.on('close', endEarly)
   return { fail, stop: () => settle(() => {}) }
 }
 

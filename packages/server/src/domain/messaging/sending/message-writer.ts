@@ -32,12 +32,11 @@ export interface MessageWriterOptions {
   /** Reports a receiver that failed; it reads the messages from the outbox. */
   handOverFailed(error: unknown): void
   /**
-   * Called after the commit of messages with the last row that it has appended to the outbox of an
-   * app. @param time of the row
+   * Called after the commit of messages, once they are handed over.
+   * @param position of their last row in the outbox of the app
+   * @param time of the row
    */
-  reached(appId: string, position: number, time: number): void
-  /** Called after the commit of messages of this app. */
-  appended(appId: string): void
+  appended(appId: string, position: number, time: number): void
 }
 
 /** The messages of one send; they are stored together or not at all. */
@@ -117,9 +116,7 @@ export class MessageWriter {
 
   async #commit(sends: readonly QueuedSend[]): Promise<readonly ItemOutcome<MessageIds>[]> {
     try {
-      const stored = await this.#store(sends)
-      for (const appId of appsOf(sends)) this.options.appended(appId)
-      return stored
+      return await this.#store(sends)
     } catch (error) {
       const { refused } = retryOf(error)
       if (refused) return this.#commitWithout(sends, refused)
@@ -144,7 +141,7 @@ export class MessageWriter {
 
   /** @param after the message IDs must be greater than this one */
   async #store(sends: readonly QueuedSend[], after = 0): Promise<readonly MessageIds[]> {
-    const { database, ids, clock, transactionLifeMs, broadcastSenders, handOver, reached } =
+    const { database, ids, clock, transactionLifeMs, broadcastSenders, handOver, appended } =
       this.options
     const taken = (await ids.take(countMessages(sends), after)).values()
     const now = clock.now()
@@ -161,11 +158,11 @@ export class MessageWriter {
     try {
       const batch = { submissions, now, transactionLifeMs, isFirstTry, wantsNumbers }
       const stored = await database.procedure(storeBatch, batch, ids)
+      if (wantsNumbers) this.#handOver(batch, stored)
       for (const { app_id: appId, position, last_broadcast_id: broadcastId } of stored.heads) {
         if (broadcastId > 0) broadcastSenders.recordBroadcast(appId, broadcastId)
-        reached(appId, position, now)
+        appended(appId, position, now)
       }
-      if (wantsNumbers) this.#handOver(batch, stored)
       return stored.messageIds
     } catch (error) {
       if (retryOf(error).hasRepeats) {
