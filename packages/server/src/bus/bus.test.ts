@@ -111,6 +111,31 @@ describe('several nodes', () => {
     expect(own).toEqual(['a', 'a', 'b', 'a'])
   })
 
+  it('hear once how far the outbox of an app reaches', async () => {
+    const [first, second] = (await nodesOn(new TestCarrier(), 2)) as [Node, Node]
+    const heard: unknown[] = []
+    second.bus.subscribe('outbox.appended', (message) => heard.push(message))
+    for (const position of [7, 9, 8]) first.bus.publish('outbox.appended', { appId: 'a', position })
+    for (const position of [3, undefined, 4])
+      first.bus.publish('outbox.appended', { appId: 'b', ...(position && { position }) })
+    await vi.waitFor(() => expect(heard).toEqual([{ appId: 'a', position: 9 }, { appId: 'b' }]))
+  })
+
+  it('a node that is alone sends nothing until another one starts', async () => {
+    const carrier = new TestCarrier()
+    const [first] = (await nodesOn(carrier, 1, shortSilenceMs)) as [Node]
+    const sent = () => carrier.texts.filter((text) => text.includes('outbox.appended')).length
+    await vi.waitFor(() => {
+      const before = sent()
+      first.bus.publish('outbox.appended', { appId: 'alone' })
+      return pause(5).then(() => expect(sent()).toBe(before))
+    }, 5_000)
+    const [second] = (await nodesOn(carrier, 1, shortSilenceMs)) as [Node]
+    const heard = appsHeard(second.bus)
+    first.bus.publish('outbox.appended', { appId: 'shop' })
+    await vi.waitFor(() => expect(heard).toEqual(['shop']))
+  })
+
   it('messages of any length arrive whole, in texts that the carrier takes', async () => {
     const carrier = new TestCarrier()
     const [first, second] = (await nodesOn(carrier, 2)) as [Node, Node]

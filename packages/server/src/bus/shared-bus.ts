@@ -48,7 +48,7 @@ interface Connection {
 
 /**
  * The bus of several nodes. A message reaches the listeners of this node at once, and leaves with
- * all others of 10 ms; equal ones leave once. Without a connection messages are lost, and when it
+ * all others of 10 ms, unless no other node was heard for long; equal ones leave once. Without a connection messages are lost, and when it
  * is back everybody who listens looks for what was missed.
  */
 export class SharedBus implements Bus {
@@ -65,6 +65,8 @@ export class SharedBus implements Bus {
   #connection: Connection | null = null
   #connecting: Promise<void> | null = null
   #sentAt = Number.NEGATIVE_INFINITY
+  /** When a message of another node came last, as performance.now(). */
+  #othersHeardAt = 0
   #gathering: NodeJS.Timeout | undefined
   #sending: Promise<void> | null = null
   #health: NodeJS.Timeout | undefined
@@ -81,10 +83,15 @@ export class SharedBus implements Bus {
   publish<T extends Topic>(topic: T, message: BusMessages[T]): void {
     this.#local.publish(topic, message)
     // A command publishes too, without a start.
-    if (!this.#isStarted) return
+    if (!this.#isStarted || (this.isConnected && this.#isAlone)) return
     const loss = this.isConnected ? this.#outgoing.add(topic, message) : 'unconnected'
     if (loss === null) this.#sendSoon()
     else this.options.observer.lost(loss, topic)
+  }
+
+  /** Every other node would have probed its connection by now; a new one probes it at once. */
+  get #isAlone(): boolean {
+    return performance.now() - this.#othersHeardAt > 2 * this.#times.silentMs
   }
 
   subscribe<T extends Topic>(topic: T, listener: (message: BusMessages[T]) => void): () => void {
@@ -167,6 +174,7 @@ export class SharedBus implements Bus {
     if (isLost || !this.#isStarted) return open.close()
     connection = { open, isProven: false, heardAt: performance.now() }
     this.#connection = connection
+    this.#othersHeardAt = performance.now()
     // While nothing can be sent, the health checks try again: a new connection would do no better.
     await this.#probe(connection).catch(() => {})
   }
@@ -182,7 +190,10 @@ export class SharedBus implements Bus {
       const { from, messages } = this.#reader.read(text)
       // The listeners of this node were called when its message was published.
       if (from === this.#name) this.#heard(connection)
-      else for (const entry of messages) this.#publishReceived(entry)
+      else {
+        this.#othersHeardAt = performance.now()
+        for (const entry of messages) this.#publishReceived(entry)
+      }
     } catch {
       this.options.observer.lost('not_understood', 'unknown')
     }

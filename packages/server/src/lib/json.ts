@@ -14,8 +14,8 @@ export class JsonLimitError extends SyntaxError {
 
 /** The numbers that pass JSON.parse as strings. */
 interface Marked {
-  readonly pattern: RegExp
   readonly minLength: number
+  includes(number: string): boolean
 }
 
 const maxDepth = 64
@@ -23,10 +23,13 @@ const maxNumberLength = 64
 /** Members of all objects and entries of all lists. */
 const maxMembers = 20_000
 /** Integers up to 2^53 - 1 = 9007199254740991 are exact in a double. */
-const longInteger: Marked = { pattern: /^-?[1-9]\d{15,}$/, minLength: 16 }
+const inexactInteger: Marked = {
+  minLength: 16,
+  includes: (number) => /^-?[1-9]\d{15,}$/.test(number) && !Number.isSafeInteger(Number(number)),
+}
 const everyNumber: Marked = {
-  pattern: /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/,
   minLength: 1,
+  includes: (number) => /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(number),
 }
 /**
  * Precedes numbers that pass JSON.parse as strings. No text from outside can contain it, since it
@@ -55,7 +58,7 @@ export function parseOwnJson(text: string): unknown {
 }
 
 function parseExact(text: string, mostMembers: number): unknown {
-  const marked = markedText(text, longInteger, mostMembers)
+  const marked = markedText(text, inexactInteger, mostMembers)
   return marked === null ? JSON.parse(text) : unmarked(parseMarked(marked), integerOf)
 }
 
@@ -120,14 +123,10 @@ const spaces = tableOf(' \t\r\n')
  * @returns null when there are none
  * @throws JsonLimitError; SyntaxError for a name that is no JSON
  */
-function markedText(
-  text: string,
-  { pattern, minLength }: Marked,
-  mostMembers: number,
-): string | null {
+function markedText(text: string, numbers: Marked, mostMembers: number): string | null {
   const isMarked = (text: string, at: number, end: number) =>
     // A number before a colon is no JSON, and a string would be.
-    pattern.test(text.slice(at, end)) && text[endOfRun(spaces, text, end)] !== ':'
+    numbers.includes(text.slice(at, end)) && text[endOfRun(spaces, text, end)] !== ':'
   const hasEscapes = text.includes('\\')
   let depth = 0
   let members = 0
@@ -157,7 +156,7 @@ function markedText(
       const end = endOfRun(numberCharacters, text, at)
       if (end - at > maxNumberLength)
         throw new JsonLimitError(`must have numbers of at most ${maxNumberLength} characters`)
-      if (end - at >= minLength && isMarked(text, at, end)) {
+      if (end - at >= numbers.minLength && isMarked(text, at, end)) {
         result += `${text.slice(copied, at)}"${mark}${text.slice(at, end)}"`
         copied = end
       }
@@ -283,10 +282,8 @@ function notJson(): SyntaxError {
   return new SyntaxError('the text is no JSON')
 }
 
-function integerOf(marked: string): number | bigint {
-  const digits = marked.slice(mark.length)
-  const number = Number(digits)
-  return Number.isSafeInteger(number) ? number : BigInt(digits)
+function integerOf(marked: string): bigint {
+  return BigInt(marked.slice(mark.length))
 }
 
 /**

@@ -65,9 +65,7 @@ export class MessageRules {
 
   /** Accepts the contacts that these peers alone have made, since the user writes to them (rule E11). */
   async acceptWrittenTo({ appId, userId }: UserKey, peerIds: readonly Int64[]): Promise<void> {
-    const { accounts, database, store } = this.options
-    const state = await accounts.findState(appId, userId)
-    if (!state?.hasUnasked) return
+    const { database, store } = this.options
     const relations = await Promise.all(
       peerIds.map((peerId) => this.#relation(appId, userId, peerId, 'cached')),
     )

@@ -149,9 +149,11 @@ export class OutboxNode implements AsyncDisposable {
         wants: (appId) => this.receiver?.wants(appId) ?? false,
         handOver: (...row) => this.receiver?.handOver(...row),
       },
-      reached: (appId, position, time) => this.reached.push({ appId, position, time }),
       handOverFailed: (error) => this.failures.push(error),
-      appended,
+      appended: (appId, position, time) => {
+        this.reached.push({ appId, position, time })
+        appended(appId)
+      },
     })
     this.relay = new OutboxRelay({
       database,

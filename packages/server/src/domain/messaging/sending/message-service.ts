@@ -19,7 +19,7 @@ import type { ReplyTo } from '../model/message-model.js'
 import type { MessageOperations, OperationRequest } from '../operations/message-operations.js'
 import type { StreamKind } from '../model/message-model.js'
 import type { StreamStore } from '../streams/stream-store.js'
-import type { UserKey } from '../../users/user-model.js'
+import type { UserKey, UserState } from '../../users/user-model.js'
 import type { AcknowledgementService } from '../positions/acknowledgement-service.js'
 import type { TransactionStore } from '../transactions/transaction-store.js'
 import type { TransientDraft, TransientMessages } from '../transient/transient-messages.js'
@@ -122,7 +122,12 @@ export class MessageService {
       originals.set(target, found)
       return null
     }
-    const refusals = await Promise.all(targets.map(refusalOf))
+    // Asked for together, so that the database is asked once.
+    const isDirect = type === 'user' && senderId !== systemUserId
+    const [author, ...refusals] = await Promise.all([
+      isDirect ? accounts.findState(appId, senderId) : null,
+      ...targets.map(refusalOf),
+    ])
     const firstRefusal = refusals.find((refusal) => refusal !== null) ?? null
     const accepted =
       firstRefusal === null ? targets : targets.filter((_, index) => refusals[index] === null)
@@ -130,7 +135,13 @@ export class MessageService {
     // A repeat succeeds even when all targets refuse the message by now (rule E4).
     const messageIds =
       firstRefusal === null || accepted.length > 0
-        ? await this.#deliver(caller, senderId, accepted, { ...request, originals }, content)
+        ? await this.#deliver(
+            caller,
+            senderId,
+            accepted,
+            { ...request, originals, author },
+            content,
+          )
         : await this.#findSent(appId, senderId, request)
     if (messageIds === null) throw new AppError(firstRefusal ?? 'user_not_found')
     const isOne = targets.length === 1 && messageIds.length === 1
@@ -228,7 +239,12 @@ export class MessageService {
       targetType,
       stream,
       originals,
-    }: SendRequest & { readonly originals: ReadonlyMap<Int64, ReplyTo> },
+      author,
+    }: SendRequest & {
+      readonly originals: ReadonlyMap<Int64, ReplyTo>
+      /** null: the system, and in groups */
+      readonly author: UserState | null
+    },
     message: MessageContent,
   ): Promise<readonly number[]> {
     const { writer, acknowledgements, rules } = this.options
@@ -254,8 +270,7 @@ export class MessageService {
     const typing = isSystem ? null : typingStateOf(message)
     // Transient messages are not stored, so repeats are not recognized.
     if (typing !== null) return this.#sendTransient(drafts, typing)
-    if (!isGroup && senderId !== systemUserId)
-      await rules.acceptWrittenTo({ appId, userId: senderId }, recipients)
+    if (author?.hasUnasked) await rules.acceptWrittenTo(author, recipients)
     if (onlineOnly) return this.#sendTransient(drafts, typing)
     const groups = isGroup ? await this.#receiptRequests(appId, recipients, config) : undefined
     const messageIds = await writer.write({ transactionId, drafts, groups })
