@@ -8,6 +8,7 @@ import { describe, expect, it } from 'vitest'
 import { Random } from '../../server/test/support/random.js'
 import type { Client } from '../src/api.js'
 import type { ClientPorts } from '../src/ports/client-ports.js'
+import type { Wakeups } from '../src/ports/transport.js'
 import { createClientWith } from '../src/create-client.js'
 import { nodePorts } from '../src/node/node-ports.js'
 import { systemClock } from '../src/runtime/system-clock.js'
@@ -19,10 +20,26 @@ const workMs = isFullRun ? 10_000 : 1_000
 const rounds = isFullRun ? 3 : 1
 const timeoutMs = 300_000
 
+/** Hear that the network is back, as from a platform that says so. */
+const listeners = new Set<() => void>()
+const wakeups: Wakeups = {
+  listen(listener) {
+    listeners.add(listener)
+    return () => listeners.delete(listener)
+  },
+}
+/** In the full run apps wait for the end of their back-off. */
+const wakes = !isFullRun && {
+  wake: () => {
+    for (const listener of listeners) listener()
+  },
+}
+
 /** A browser profile: pages that are opened again find the store. */
 const browser = { indexedDB: new IDBFactory(), IDBKeyRange }
 const browserPorts: ClientPorts = {
   ...nodePorts,
+  wakeups,
   openStore: indexedDbStores(systemClock, browser),
 }
 
@@ -32,7 +49,7 @@ function appWith(ports: ClientPorts, storage: 'durable' | 'memory') {
 }
 
 const apps = {
-  memory: appWith(nodePorts, 'memory'),
+  memory: appWith({ ...nodePorts, wakeups }, 'memory'),
   database: appWith(browserPorts, 'durable'),
 }
 
@@ -42,7 +59,7 @@ for (const backend of anyBackend('durable')) {
       timeout: timeoutMs,
     }, async () => {
       const random = new Random(seed)
-      const options = { backend, random, users: isFullRun ? 5 : 3, groups: 2, apps }
+      const options = { backend, random, users: isFullRun ? 5 : 3, groups: 2, apps, ...wakes }
       await using playground = await AppPlayground.start(options)
       for (let round = 0; round < rounds; round++) {
         await playground.run(workMs, async () => {
@@ -64,7 +81,7 @@ for (const backend of anyBackend('durable')) {
       it('begin again after the restore of an older copy of the data', {
         timeout: timeoutMs,
       }, async () => {
-        const options = { backend, random: new Random(seed), users: 3, groups: 2, apps }
+        const options = { backend, random: new Random(seed), users: 3, groups: 2, apps, ...wakes }
         await using playground = await AppPlayground.start(options)
         await playground.run(3_000, async () => playground.cut())
         await playground.backUp()
@@ -83,7 +100,7 @@ it('apps with unsent messages show what the server answers after a restored back
 }, async () => {
   const [backend] = testBackends('durable').filter(({ name }) => name === 'sqlite')
   if (backend === undefined) return
-  const options = { backend, random: new Random(seed), users: 3, groups: 2, apps }
+  const options = { backend, random: new Random(seed), users: 3, groups: 2, apps, ...wakes }
   await using playground = await AppPlayground.start(options)
   await playground.run(workMs, async () => playground.cut())
   using target = new TempFolder('target')

@@ -38,9 +38,10 @@ export interface AppPlaygroundOptions {
   readonly settings?: Readonly<Record<string, string>>
   /** Ways to make a client: each user has an app of each. */
   readonly apps: Readonly<Record<string, (setup: AppSetup) => Client>>
+  /** Tells all apps that the network is back, so that none waits for the end of its back-off. */
+  readonly wake?: () => void
 }
 
-/** Longer than any back-off of a client. */
 /** Apps that were cut again and again wait for up to half a minute before they connect. */
 const patienceMs = 90_000
 
@@ -231,6 +232,7 @@ export class AppPlayground implements AsyncDisposable {
       // Cuts that are still to come would make it wait once more.
       app.proxy.cutAfter(Number.POSITIVE_INFINITY)
     }
+    this.options.wake?.()
     let found: string[] = []
     const isSettled = async () => {
       found = []
