@@ -129,7 +129,9 @@ export class OutboxFollower {
    * @param position of the last one; undefined: not known
    */
   wake(position = Number.POSITIVE_INFINITY): void {
-    if (!this.#isStarted || this.#isWoken || position <= this.#position) return
+    if (!this.#isStarted || this.#isWoken) return
+    // Begun, or to be begun; the rows before it are read where they are missing.
+    if (position <= this.#position || this.#ready.has(position)) return
     this.#isWoken = true
     const { timers } = this.options
     const before = this.#position
