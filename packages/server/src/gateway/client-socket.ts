@@ -1,95 +1,73 @@
+import { createHash } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { gatewayProtocol } from '@hermod/protocol/gateway'
-import { type Server, type ServerOptions, WebSocket, WebSocketServer } from 'ws'
-import { closeTimeoutMs, maxFrameBytes } from './limits.js'
 
-/** Gets the events of a WebSocket and of the TCP socket below. */
+/** Gets the events of the socket of a WebSocket. */
 export interface SocketEvents {
-  /** Called before the frames that end in the chunk. */
   heard(chunk: Buffer): void
-  /** The TCP socket has sent all that was unread. */
+  /** The socket has sent all that was unread. */
   countUnread(): void
-  received(frame: Buffer, isBinary: boolean): void
-  pinged(payload: Buffer): void
-  /** A pong has arrived. */
-  receivedIdle(): void
-  /** The client has broken RFC 6455; the library closes the connection. */
-  broken(): void
+  /** The client sends nothing more. */
+  left(): void
   /** The connection is gone. */
-  ended(code: number): void
-}
-
-/** A WebSocket that knows its connection, so that all of them share their listeners. */
-export class ClientSocket extends WebSocket {
-  connection!: SocketEvents
+  ended(): void
 }
 
 const connectionOf = Symbol('connection')
 
-/** The TCP socket below; it knows the connection too. */
-export type ConnectionSocket = Socket & { [connectionOf]?: SocketEvents }
+/** A socket that knows its connection, so that all of them share their listeners. */
+type ConnectionSocket = Socket & { [connectionOf]: SocketEvents }
+
+/** Of RFC 6455, section 1.3. */
+const acceptSuffix = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 
 /**
- * Returns a server that only turns sockets into WebSockets. Pongs are written by the connection,
- * and no list of clients is kept, since both cost a closure for each socket.
+ * Answers the handshake of a request, and connects the events of its socket to the connection.
+ * @param head bytes after the request
  */
-export function createSocketServer(): Server<typeof ClientSocket> {
-  return new WebSocketServer({
-    noServer: true,
-    WebSocket: ClientSocket,
-    perMessageDeflate: false,
-    clientTracking: false,
-    autoPong: false,
-    skipUTF8Validation: false,
-    maxPayload: maxFrameBytes,
-    handleProtocols: () => gatewayProtocol,
-    closeTimeout: closeTimeoutMs,
-    maxFragments: 1_024,
-    maxBufferedChunks: 4_096,
-  } as ServerOptions<typeof ClientSocket>) as unknown as Server<typeof ClientSocket>
-}
-
-/** Connects the events of both sockets to the connection. */
-export function listenToSocket(
-  websocket: ClientSocket,
-  socket: ConnectionSocket,
+export function acceptSocket(
+  { headers }: IncomingMessage,
+  socket: Socket,
+  head: Buffer,
   to: SocketEvents,
 ): void {
-  websocket.connection = to
-  socket[connectionOf] = to
-  socket.prependListener('data', socketData)
-  socket.on('drain', socketDrained)
-  websocket.on('message', onMessage)
-  websocket.on('ping', onPing)
-  websocket.on('pong', onPong)
-  websocket.on('error', onError)
-  websocket.on('close', onClose)
+  const key = `${headers['sec-websocket-key']}${acceptSuffix}`
+  const answer = [
+    'HTTP/1.1 101 Switching Protocols',
+    'Upgrade: websocket',
+    'Connection: Upgrade',
+    `Sec-WebSocket-Accept: ${createHash('sha1').update(key).digest('base64')}`,
+    `Sec-WebSocket-Protocol: ${gatewayProtocol}`,
+  ]
+  socket.write(`${answer.join('\r\n')}\r\n\r\n`)
+  socket.setTimeout(0)
+  socket.setNoDelay()
+  if (head.length > 0) socket.unshift(head)
+  Object.assign(socket, { [connectionOf]: to })
+  socket.on('drain', onDrain)
+  socket.on('end', onEnd)
+  socket.on('error', onError)
+  socket.on('close', onClose)
+  socket.on('data', onData)
 }
 
-function socketData(this: ConnectionSocket, chunk: Buffer): void {
-  this[connectionOf]?.heard(chunk)
+function onData(this: Socket, chunk: Buffer): void {
+  ;(this as ConnectionSocket)[connectionOf].heard(chunk)
 }
 
-function socketDrained(this: ConnectionSocket): void {
-  this[connectionOf]?.countUnread()
+function onDrain(this: Socket): void {
+  ;(this as ConnectionSocket)[connectionOf].countUnread()
 }
 
-function onMessage(this: WebSocket, data: WebSocket.RawData, isBinary: boolean): void {
-  ;(this as ClientSocket).connection.received(data as Buffer, isBinary)
+function onEnd(this: Socket): void {
+  ;(this as ConnectionSocket)[connectionOf].left()
 }
 
-function onPing(this: WebSocket, payload: Buffer): void {
-  ;(this as ClientSocket).connection.pinged(payload)
+function onError(this: Socket): void {
+  this.destroy()
 }
 
-function onPong(this: WebSocket): void {
-  ;(this as ClientSocket).connection.receivedIdle()
-}
-
-function onError(this: WebSocket): void {
-  ;(this as ClientSocket).connection.broken()
-}
-
-function onClose(this: WebSocket, code: number): void {
-  ;(this as ClientSocket).connection.ended(code)
+function onClose(this: Socket): void {
+  ;(this as ConnectionSocket)[connectionOf].ended()
 }

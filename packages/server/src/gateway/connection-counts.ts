@@ -4,7 +4,7 @@ import type { ArrivingBody } from '../edge/bodies.js'
 import type { Edge } from '../edge/edge.js'
 import type { Session } from '../sessions/session.js'
 import type { BytesByUser } from './bytes-by-user.js'
-import { UnfinishedFrame } from './frames/unfinished-frame.js'
+import type { FrameReader } from './frames/frame-reader.js'
 import {
   idleFrameBytes,
   idleFrames,
@@ -37,8 +37,6 @@ export class ConnectionCounts {
   #unopenedBytes = 0
   #idleFrames = 0
   #idleFramesFrom = 0
-  /** null: the last bytes ended together with a frame. */
-  #unfinished: UnfinishedFrame | null = null
   /** The memory of the unfinished frame. */
   #part: ArrivingBody | null = null
   /** Those of the unfinished frame when it last made progress. */
@@ -49,17 +47,20 @@ export class ConnectionCounts {
   constructor(private readonly connection: BoundedConnection) {}
 
   /** Counts bytes as they arrive. */
-  arrived(chunk: Buffer): void {
-    this.#unfinished ??= new UnfinishedFrame()
-    if (this.#unfinished.add(chunk)) this.#holdPart(this.#unfinished)
-    else this.#endPart()
+  arrived(bytes: number): void {
     if (this.connection.state === 'open') return
-    this.#unopenedBytes += chunk.length
+    this.#unopenedBytes += bytes
     if (this.#unopenedBytes > maxUnopenedBytes)
       this.connection.close(
         'badFrame',
         `more than ${maxUnopenedBytes} bytes before the session is open`,
       )
+  }
+
+  /** Counts the memory of the unfinished message. @param reader null: the bytes ended together with one */
+  holdUnfinished(reader: FrameReader | null): void {
+    if (reader === null) this.#endPart()
+    else this.#holdPart(reader)
   }
 
   /**
@@ -101,7 +102,7 @@ export class ConnectionCounts {
   }
 
   /** Counts the memory of an unfinished frame, among all bodies and for its user. */
-  #holdPart({ retained, bytes, reads, steps }: UnfinishedFrame): void {
+  #holdPart({ retained, bytes, reads, steps }: FrameReader): void {
     const { connection } = this
     this.#part ??= connection.host.edge.bodies.begin({
       socket: connection.socket,
@@ -120,7 +121,6 @@ export class ConnectionCounts {
   }
 
   #endPart(): void {
-    this.#unfinished = null
     if (this.#part === null) return
     this.connection.host.edge.bodies.end(this.#part)
     this.#part = null

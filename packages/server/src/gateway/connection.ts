@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net'
 import { AppError, type CloseName, closeCodes } from '@hermod/protocol'
 import type { Edge } from '../edge/edge.js'
-import { pingFrame, pongFrame, textFrame } from '../sessions/frames.js'
+import { closeFrame, pingFrame, pongFrame, textFrame } from '../sessions/frames.js'
 import type { ClientConnection, Session } from '../sessions/session.js'
 import type { BytesByUser } from './bytes-by-user.js'
 import type { PendingCalls } from './calls/pending-calls.js'
-import type { ClientSocket, SocketEvents } from './client-socket.js'
+import type { SocketEvents } from './client-socket.js'
 import { ConnectionCounts } from './connection-counts.js'
 import {
   closeOfRefusal,
@@ -15,7 +15,8 @@ import {
   retryAfterMsOf,
 } from './frames/answers.js'
 import { type ReceivedCall, readFrame } from './frames/client-frame.js'
-import { maxUnreadBytes, refusedShare } from './limits.js'
+import { closedWithoutCode, type FrameEvents, FrameReader } from './frames/frame-reader.js'
+import { closeTimeoutMs, maxUnreadBytes, refusedShare } from './limits.js'
 import type { GatewayObserver } from './observer.js'
 import type { WheelEntry } from './time/timer-wheel.js'
 
@@ -36,6 +37,8 @@ export interface ConnectionSource {
 
 /** `waiting`: for session.open; `opening`: it is in progress. */
 export type ConnectionState = 'waiting' | 'opening' | 'open' | 'closing'
+
+const endedWithoutClose = 1006
 
 /** The parts that all connections share; the gateway implements it. */
 export interface ConnectionHost {
@@ -66,9 +69,7 @@ export interface ConnectionHost {
  * One WebSocket: its state, its frames and its bytes. An idle one holds no timer, no closure and no
  * promise, so many of them are cheap.
  */
-export class Connection implements ClientConnection, SocketEvents, WheelEntry {
-  /** Set once the handshake is answered. */
-  websocket!: ClientSocket
+export class Connection implements ClientConnection, SocketEvents, FrameEvents, WheelEntry {
   state: ConnectionState = 'waiting'
   session: Session | null = null
   credentials: ConnectionCredentials | null = null
@@ -83,7 +84,11 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
   expiresAt: number | null = null
   /** The close code of credentials that were refused in a call; the next heartbeat closes with it. */
   refusedWith: CloseName | null = null
-  closeCode = 0
+  /** Of the close frame that came first; 1006: none has. */
+  #closeCode = endedWithoutClose
+  #closeTimer: NodeJS.Timeout | undefined
+  /** null: the last bytes ended together with a message. */
+  #reader: FrameReader | null = null
   /** The socket's writes wait for the end of the turn. */
   #isCorked = false
   #isPaused = false
@@ -156,10 +161,12 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
     this.expiresAt = expiresAt
   }
 
-  /** Counts bytes as they arrive. */
   heard(chunk: Buffer): void {
     this.heardAt = performance.now()
-    if (this.state !== 'closing') this.#counts.arrived(chunk)
+    if (!this.isClosing) this.#counts.arrived(chunk.length)
+    this.#reader ??= new FrameReader(this)
+    if (!this.#reader.add(chunk)) this.#reader = null
+    if (!this.isClosing) this.#counts.holdUnfinished(this.#reader)
   }
 
   received(bytes: Buffer, isBinary: boolean): void {
@@ -200,7 +207,7 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
   /** Reads nothing until {@link resume}. */
   pause(): void {
     this.#isPaused = true
-    this.websocket.pause()
+    this.socket.pause()
   }
 
   resume(): void {
@@ -208,7 +215,7 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
     this.#isPaused = false
     this.#resumedAt = performance.now()
     this.#counts.resumed()
-    this.websocket.resume()
+    this.socket.resume()
   }
 
   /**
@@ -236,23 +243,52 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
     this.host.closing(this)
     const retryAfterMs = after ?? (code === 'epochChanged' ? this.host.returnTime() : undefined)
     this.answer(closingText(code, reason, retryAfterMs))
-    this.closeCode = closeCodes[code]
     this.#end()
+    this.#beginClosing(closeCodes[code], closeReason(reason))
     // The closing handshake needs the frames of the client.
-    this.websocket.resume()
-    this.websocket.close(this.closeCode, closeReason(reason))
+    this.socket.resume()
   }
 
-  broken(): void {
-    if (this.state === 'closing') return
+  concluded(code: number): void {
+    this.#answerClose(code, code)
+  }
+
+  violated(code: number): void {
+    this.#answerClose(code, endedWithoutClose)
+  }
+
+  left(): void {
+    this.#break()
+    this.socket.end()
+  }
+
+  ended(): void {
+    this.#break()
+    clearTimeout(this.#closeTimer)
+    this.host.ended(this, this.#closeCode)
+  }
+
+  /** @param counted the code with which the connection has ended */
+  #answerClose(code: number, counted: number): void {
+    if (!this.isClosing) {
+      this.#break()
+      this.#beginClosing(code)
+      this.#closeCode = counted
+    }
+    this.socket.end()
+  }
+
+  /** Sends the close frame. The client has a second for its own, and for the end of its side. */
+  #beginClosing(code: number, reason = ''): void {
+    this.#closeCode = code
+    this.socket.write(closeFrame(code === closedWithoutCode ? null : code, reason))
+    this.#closeTimer = setTimeout(() => this.socket.destroy(), closeTimeoutMs)
+  }
+
+  #break(): void {
+    if (this.isClosing) return
     this.#end()
     this.host.closing(this)
-  }
-
-  /** The connection is gone. */
-  ended(code: number): void {
-    this.broken()
-    this.host.ended(this, this.closeCode === 0 ? code : this.closeCode)
   }
 
   #first(frame: ReceivedCall): void {

@@ -16,7 +16,7 @@ import { AccessWatch, type FindEndedAccess, type SessionsByApp } from './access-
 import { ConnectionAdmission } from './admission.js'
 import { BytesByUser } from './bytes-by-user.js'
 import { CallRunner, headerText } from './calls/calls.js'
-import { createSocketServer, listenToSocket } from './client-socket.js'
+import { acceptSocket } from './client-socket.js'
 import { Connection, type ConnectionHost } from './connection.js'
 import { successText } from './frames/answers.js'
 import { dataOf, type ReceivedCall } from './frames/client-frame.js'
@@ -84,7 +84,6 @@ export class Gateway implements ConnectionHost {
   readonly unread = new Set<Connection>()
   readonly unfinishedBytes = new BytesByUser()
   readonly #connections = new Set<Connection>()
-  readonly #sockets = createSocketServer()
   readonly #admission: ConnectionAdmission
   readonly #calls: CallRunner
   readonly #nextRequestId = createRequestIds()
@@ -151,6 +150,8 @@ export class Gateway implements ConnectionHost {
     if (this.#isStopping || this.options.executor.isDraining)
       throw new AppError('unavailable', 'shutting down')
     try {
+      // The client has gone or sends nothing more.
+      if (!socket.readable || !socket.writable) return void socket.destroy()
       const address = edge.addressOf(request)
       limits.requestArrived(address)
       requireHandshake(request, edge.origins)
@@ -159,12 +160,9 @@ export class Gateway implements ConnectionHost {
       const connection = new Connection(this, socket, source)
       if (!edge.connections.beginLongUse(socket, connection))
         throw new AppError('unavailable', 'too many connections')
-      this.#sockets.handleUpgrade(request, socket, head, (websocket) => {
-        connection.websocket = websocket
-        listenToSocket(websocket, socket, connection)
-        this.#connections.add(connection)
-        this.#admission.add(connection)
-      })
+      acceptSocket(request, socket, head, connection)
+      this.#connections.add(connection)
+      this.#admission.add(connection)
     } catch (error) {
       if (error instanceof AppError) this.observer.refused(error.errorName)
       throw error
@@ -321,7 +319,7 @@ export class Gateway implements ConnectionHost {
     const deadline = performance.now() + closeTimeoutMs
     while (this.#connections.size > 0 && performance.now() < deadline) await pause(20)
     clearInterval(this.#timer)
-    for (const { websocket } of this.#connections) websocket.terminate()
+    for (const { socket } of this.#connections) socket.destroy()
   }
 
   #throttle(connection: Connection, ms: number): void {

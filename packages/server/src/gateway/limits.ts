@@ -2,6 +2,8 @@
 
 /** The most bytes of a frame: the largest body of an operation, and what surrounds it. */
 export const maxFrameBytes = 1_048_576 + 4_096
+/** The most parts in which a client may send a message. */
+export const maxFragments = 1_024
 /** The most bytes that a connection sends before its session is open. */
 export const maxUnopenedBytes = 16_384
 /** The most memory that unfinished frames of one user take. */

@@ -2,6 +2,7 @@
 
 const final = 0x80
 const text = 0x1
+const close = 0x8
 const ping = 0x9
 const pong = 0xa
 const longLength = 126
@@ -23,6 +24,14 @@ export const pingFrame = controlFrame(ping, Buffer.alloc(0))
 /** @param payload that of the ping, at most 125 bytes */
 export function pongFrame(payload: Uint8Array): Buffer {
   return controlFrame(pong, payload)
+}
+
+/** @param code null: the frame names none. @param reason at most 123 bytes */
+export function closeFrame(code: number | null, reason: string): Buffer {
+  if (code === null) return controlFrame(close, Buffer.alloc(0))
+  const payload = Buffer.from(`  ${reason}`)
+  payload.writeUInt16BE(code)
+  return controlFrame(close, payload)
 }
 
 function controlFrame(opcode: number, payload: Uint8Array): Buffer {
