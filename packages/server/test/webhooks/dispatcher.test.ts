@@ -159,7 +159,7 @@ describe.each(testBackends())('the dispatcher of webhooks on $name', (backend) =
   it('rows that are gone: events.missed comes first with their range, also after a restart in the middle', async () => {
     receivers.answer = () => new Promise(() => {})
     const clock = { aheadMs: 0 }
-    const node = open()
+    const node = open({ graceMs: 100 })
     try {
       await node.endpoint('hook')
       await node.append(app, 1, 2, 3, 4, 5)

@@ -71,6 +71,8 @@ export interface DispatchOptions {
   readonly pollMs?: number
   /** Whether the node has the shares of all applications at first; default true. */
   readonly isHeld?: boolean
+  /** The time that requests in flight have when it stops; default 5 000. */
+  readonly graceMs?: number
 }
 
 /** One node: an outbox with a dispatcher, whose requests go to {@link Receivers}. */
@@ -92,7 +94,7 @@ export class DispatchNode implements AsyncDisposable {
   constructor(
     database: Database,
     readonly receivers: Receivers,
-    { name = 'node', pollMs = 3_600_000, isHeld = true }: DispatchOptions = {},
+    { name = 'node', pollMs = 3_600_000, isHeld = true, graceMs = 5_000 }: DispatchOptions = {},
   ) {
     this.log = new OutboxNode(database)
     this.waiting = new WaitingEventStore(database)
@@ -111,7 +113,7 @@ export class DispatchNode implements AsyncDisposable {
         },
       },
       shares: this.shares,
-      graceMs: 5_000,
+      graceMs,
       events: new LoggedEvents(messages, new EventIds(histories)),
       sender: {
         send: async ({ url }, events, signal) => {
