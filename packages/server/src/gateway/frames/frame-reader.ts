@@ -21,8 +21,6 @@ interface FrameHead {
   readonly opcode: number
   /** Bytes of the head, the mask included. */
   readonly headBytes: number
-  /** Bytes of the payload. */
-  readonly length: number
 }
 
 const [continuation, text, binary, close, ping, pong] = [0x0, 0x1, 0x2, 0x8, 0x9, 0xa]
@@ -135,20 +133,21 @@ export class FrameReader {
     const available = bytes.length - at
     this.#needed = 2
     if (available < this.#needed) return null
-    const [first, second] = [bytes[at] as number, bytes[at + 1] as number]
-    const head = { isFinal: (first & 0x80) !== 0, opcode: first & 0x0f }
+    const first = bytes[at] as number
+    const second = bytes[at + 1] as number
+    const isFinal = (first & 0x80) !== 0
+    const opcode = first & 0x0f
     const short = second & 0x7f
     // Reserved bits are of extensions, and frames of clients have a mask.
     if ((first & 0x70) !== 0 || (second & 0x80) === 0) throw new Violation(protocolError)
-    this.#checkOrder(head.isFinal, head.opcode, short)
+    this.#checkOrder(isFinal, opcode, short)
     const headBytes = 2 + (short === 126 ? 2 : short === 127 ? 8 : 0) + maskBytes
     this.#needed = headBytes
     if (available < headBytes) return null
     const length = lengthOf(bytes, at, short)
-    if (head.opcode < close && this.#fragmentBytes + length > maxFrameBytes)
-      throw new Violation(tooBig)
+    if (opcode < close && this.#fragmentBytes + length > maxFrameBytes) throw new Violation(tooBig)
     this.#needed = headBytes + length
-    return { ...head, headBytes, length }
+    return { isFinal, opcode, headBytes }
   }
 
   #checkOrder(isFinal: boolean, opcode: number, length: number): void {
