@@ -245,8 +245,6 @@ export class Connection implements ClientConnection, SocketEvents, FrameEvents, 
     this.answer(closingText(code, reason, retryAfterMs))
     this.#end()
     this.#beginClosing(closeCodes[code], closeReason(reason))
-    // The closing handshake needs the frames of the client.
-    this.socket.resume()
   }
 
   concluded(code: number): void {
@@ -259,6 +257,7 @@ export class Connection implements ClientConnection, SocketEvents, FrameEvents, 
 
   left(): void {
     this.#break()
+    this.#limitClosing()
     this.socket.end()
   }
 
@@ -278,11 +277,16 @@ export class Connection implements ClientConnection, SocketEvents, FrameEvents, 
     this.socket.end()
   }
 
-  /** Sends the close frame. The client has a second for its own, and for the end of its side. */
   #beginClosing(code: number, reason = ''): void {
     this.#closeCode = code
     this.socket.write(closeFrame(code === closedWithoutCode ? null : code, reason))
-    this.#closeTimer = setTimeout(() => this.socket.destroy(), closeTimeoutMs)
+    this.#limitClosing()
+  }
+
+  /** The client has a second to read the rest, and to end its side: its frames are read for it. */
+  #limitClosing(): void {
+    this.#closeTimer ??= setTimeout(() => this.socket.destroy(), closeTimeoutMs)
+    this.socket.resume()
   }
 
   #break(): void {

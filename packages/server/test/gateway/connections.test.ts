@@ -10,6 +10,7 @@ import {
   largeAnswer,
   success,
   turns,
+  until,
   World,
 } from '../support/gateway/gateway-world.js'
 
@@ -152,6 +153,29 @@ describe('the time of connections', () => {
     await world.pass(41_000)
     await client.closedWith(4002)
     expect(world.bodyBytes).toBe(0)
+  })
+})
+
+describe('the end of a connection', () => {
+  it('comes a second after that of its client, which does not read', async () => {
+    vi.useFakeTimers({
+      toFake: ['setInterval', 'clearInterval', 'performance', 'setTimeout', 'clearTimeout'],
+    })
+    world = await new World().listen()
+    using raw = await world.rawSession()
+    raw.pause()
+    raw.call(1, 'user.device.list')
+    await until(() => world.running.length === 1)
+    world.running[0]?.(largeAnswer)
+    await turns()
+    raw.end()
+    await until(() => world.left.length === 1)
+    vi.advanceTimersByTime(900)
+    await turns()
+    expect(world.closed).toEqual([])
+    vi.advanceTimersByTime(100)
+    await until(() => world.closed.length === 1)
+    expect(world.closed).toEqual([1006])
   })
 })
 

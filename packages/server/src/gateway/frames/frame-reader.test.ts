@@ -85,6 +85,24 @@ describe('frames', () => {
     )
   })
 
+  it('that came in one read do not keep the memory of the message before, which came in several', () => {
+    const stream = Buffer.concat([frame(text, 70_000), frame(ping, 3)])
+    const memory: number[] = []
+    const reader = new FrameReader({
+      ...ignored,
+      violated: (code) => expect.unreachable(`${code}`),
+      received: (message) => expect(message).toHaveLength(70_000),
+      pinged: ({ buffer }) => memory.push(buffer.byteLength),
+    })
+    for (const border of [1, 60_000, stream.length]) {
+      const start = border === 1 ? 0 : border === 60_000 ? 1 : 60_000
+      const read = Buffer.allocUnsafeSlow(border - start)
+      stream.copy(read, 0, start, border)
+      reader.add(read)
+    }
+    expect(memory).toEqual([stream.length - 60_000])
+  })
+
   it('after a close frame or a violation are not read', () => {
     for (const first of [frame(8, 0), frame(3, 0)]) {
       let ends = 0

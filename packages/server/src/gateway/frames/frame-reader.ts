@@ -71,13 +71,32 @@ export class FrameReader {
 
   /** @returns false when the chunk ends together with a message */
   add(chunk: Buffer): boolean {
+    let begun: number | null = null
+    let rest = chunk
+    while (rest.length > 0 && !this.#isOver) {
+      rest = rest.subarray(this.#keep(rest))
+      if (this.#partBytes < this.#needed) break
+      const after = this.#readFrames()
+      if (after !== null) begun = after + rest.length
+    }
     if (this.#isOver) return true
-    this.#parts.push(chunk)
-    this.#partBytes += chunk.length
-    const begun = this.#partBytes >= this.#needed ? this.#readFrames() : null
-    if (this.#partBytes === 0 && this.#opcode === continuation) return this.#isOver
+    if (this.#partBytes === 0 && this.#opcode === continuation) return false
     this.#count(chunk, begun)
     return true
+  }
+
+  /**
+   * Of a frame that has begun before, keeps no more than it needs: the rest is not copied with it,
+   * and does not keep its memory.
+   * @returns the bytes that were kept
+   */
+  #keep(bytes: Buffer): number {
+    const missing = this.#needed - this.#partBytes
+    const isWhole = this.#parts.length === 0 || bytes.length <= missing
+    const kept = isWhole ? bytes : bytes.subarray(0, missing)
+    this.#parts.push(kept)
+    this.#partBytes += kept.length
+    return kept.length
   }
 
   /** @param begun the bytes of a message that has begun in the chunk; null: none has */
@@ -164,6 +183,7 @@ export class FrameReader {
     if (opcode === ping) this.events.pinged(payload)
     else if (opcode === pong) this.events.receivedIdle()
     else if (opcode === close) this.#conclude(payload)
+    else if (this.#fragments.length === maxFragments) throw new Violation(policyViolation)
     else if (isFinal) this.#end(this.#opcode === continuation ? opcode : this.#opcode, payload)
     else this.#addFragment(opcode, payload)
   }
@@ -172,7 +192,6 @@ export class FrameReader {
     if (opcode !== continuation) this.#opcode = opcode
     this.#fragments.push(payload)
     this.#fragmentBytes += payload.length
-    if (this.#fragments.length > maxFragments) throw new Violation(policyViolation)
   }
 
   #end(opcode: number, last: Buffer): void {

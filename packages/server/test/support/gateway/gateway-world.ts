@@ -10,6 +10,7 @@ import { OpenRate } from '../../../dist/gateway/time/open-rate.js'
 import type { Executor } from '../../../dist/pipeline/executor.js'
 import { textFrame } from '../../../dist/sessions/frames.js'
 import type { ClientConnection, Session } from '../../../dist/sessions/session.js'
+import { RawGateway } from './raw-gateway.js'
 
 const wide = { connections: 1_000, addressConnections: 1_000, unopened: 1_000 }
 const heartbeat = textFrame('{"pos":"here"}')
@@ -179,6 +180,15 @@ export class World {
     return this
   }
 
+  /** Opens a session with a client that writes bytes. */
+  async rawSession(): Promise<RawGateway> {
+    const { port } = this.server.address() as AddressInfo
+    const raw = await RawGateway.upgraded(`http://127.0.0.1:${port}`)
+    raw.call(0, 'session.open', { app_id: 'home', access_token: 'token' })
+    await raw.answer()
+    return raw
+  }
+
   /** Connects, without a session. @returns null for a handshake that is refused with this status */
   async connect(options: ClientOptions = {}): Promise<Client | number> {
     const { port } = this.server.address() as AddressInfo
@@ -242,9 +252,8 @@ export class Client {
     return this.frames.find(({ event }) => event === 'session.closing')
   }
 
-  async until(isDone: () => boolean): Promise<void> {
-    for (let i = 0; i < 2_000 && !isDone(); i++) await turn()
-    expect(isDone(), 'the expected state').toBe(true)
+  until(isDone: () => boolean): Promise<void> {
+    return until(isDone)
   }
 
   closedWith(code: number): Promise<void> {
@@ -253,6 +262,11 @@ export class Client {
 }
 
 export const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+export async function until(isDone: () => boolean): Promise<void> {
+  for (let i = 0; i < 2_000 && !isDone(); i++) await turn()
+  expect(isDone(), 'the expected state').toBe(true)
+}
 
 export async function turns(): Promise<void> {
   for (let i = 0; i < 20; i++) await turn()

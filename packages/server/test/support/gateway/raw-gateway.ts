@@ -180,6 +180,11 @@ export class RawGateway implements Disposable {
     this.#socket.resume()
   }
 
+  /** Sends nothing more. */
+  end(): void {
+    this.#socket.end()
+  }
+
   /** Cuts the connection. */
   [Symbol.dispose](): void {
     this.#socket.destroy()
