@@ -63,10 +63,12 @@ describe('sessions', () => {
     expect((await ending(ofDeleted))[0]).toBe(4504)
   })
 
-  it('end when their token was revoked without an event, without a call', async () => {
+  it('end when logins without a device have ended their token, without an event or a call', async () => {
     const user = await server.api.newSession()
-    using client = await opened(server, user)
-    await server.sql.run(`UPDATE user_tokens SET revoked_at = 1 WHERE user_id = ${user.id}`)
+    using client = await opened(server, user, noDevice)
+    await server.sql.run(`update user_tokens set created_at = 1 where user_id = ${user.id}`)
+    await Promise.all(Array.from({ length: 100 }, () => server.api.sessionOf(user)))
+    await server.api.login(user)
     expect((await ending(client))[0]).toBe(4502)
   })
 

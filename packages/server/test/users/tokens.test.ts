@@ -9,7 +9,6 @@ import {
   anyBackend,
   type LoginSession,
   type TokenData,
-  waitFor,
 } from '@hermod/testkit'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
@@ -41,14 +40,10 @@ describe.each(anyBackend())('tokens on $name', (backend) => {
     it('user token: an expired one is refused, and a new login works', async () => {
       const session = await api.newLogin()
       const bystander = await api.newLogin()
-      expect(await codeOfToken(session.token)).toBe(200)
+      // Before its first use, since the service keeps the tokens that it has read.
       await sql(
         `update user_tokens set expires_at = ${Date.now() - 1000} where user_id = ${session.id}`,
       )
-      await waitFor(async () => (await codeOfToken(session.token)) === answerCode.token_expired, {
-        what: 'the end of the token',
-        timeoutMs: 10_000,
-      })
       const { status, envelope } = await session.api.call('GET', '/user/profile')
       expect([status, envelope]).toEqual([
         200,
