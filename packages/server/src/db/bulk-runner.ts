@@ -35,6 +35,15 @@ export class BulkRunner {
     return db.executeQuery<Row>(bulkQuery<Row>(sql, parameters(rows)))
   }
 
+  /** Runs a bulk select outside of transactions. */
+  async read<Row>(statement: Bulk, rows: BulkRows): Promise<Row[]> {
+    if (rows.length === 0) return []
+    const { sql, parameters } = this.#bulkOf(statement)
+    const { name, readNow } = this.#dialect
+    if (name === 'postgres') return (await readNow(sql, parameters(rows))) as Row[]
+    return rows.flatMap((row) => readNow(sql, row) as Row[])
+  }
+
   /** The context in which a procedure or its parts run in a transaction. */
   contextOf(runner: StatementRunner): ProcedureContext {
     const { rowLocks, name } = this.#dialect

@@ -248,6 +248,7 @@ export class Database implements AsyncDisposable {
     statement: Bulk,
     rows: readonly (readonly unknown[])[],
   ): Promise<Row[]> {
+    if (db === this.reader) return this.#bulk.read<Row>(statement, rows)
     return (await this.#bulk.run<Row>(db, statement, rows)).rows
   }
 

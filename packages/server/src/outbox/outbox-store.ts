@@ -1,9 +1,16 @@
 import type { Int64 } from '@hermod/protocol'
 import type { EventKind } from '@hermod/protocol/events'
-import type { Database, PreparedPage, Queryable, StatementTx, Tx } from '../db/database.js'
+import type {
+  Database,
+  Prepared,
+  PreparedPage,
+  Queryable,
+  StatementTx,
+  Tx,
+} from '../db/database.js'
 import { sql } from '../db/kysely.js'
 import { paddedForPlanCache } from '../lib/chunks.js'
-import type { MaybePromise } from '../lib/maybe-promise.js'
+import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
 import type { UserChange } from './user-changes.js'
 
 /** A row of the outbox of an app; `createdAt` in milliseconds since 1970. */
@@ -30,7 +37,12 @@ export class OutboxStore {
   readonly #page: PreparedPage<{ appId: string; after: number }, OutboxRow>
   readonly #changes: PreparedPage<{ appId: string; userId: Int64; after: number }, PlacedUserChange>
 
+  readonly #head: Prepared<{ appId: string }, { readonly position: number }>
+
   constructor(database: Database) {
+    this.#head = database.prepared((db, param) =>
+      db.selectFrom('outbox_heads').select('position').where('app_id', '=', param('appId')),
+    )
     this.#page = database.preparedPage((db, param, limit) =>
       db
         .selectFrom('outbox')
@@ -168,13 +180,8 @@ export class OutboxStore {
   }
 
   /** The last position of an app; 0 = none */
-  async head(db: Queryable, appId: string): Promise<number> {
-    const row = await db
-      .selectFrom('outbox_heads')
-      .select('position')
-      .where('app_id', '=', appId)
-      .executeTakeFirst()
-    return row?.position ?? 0
+  head(db: Queryable, appId: string): MaybePromise<number> {
+    return thenMaybe(this.#head.first(db, { appId }), (row) => row?.position ?? 0)
   }
 
   /** The greatest ID of a broadcast in any of these apps; 0 = none */

@@ -26,46 +26,39 @@ interface UserParams {
   readonly userId: Int64
 }
 
-interface BroadcastReaderRow {
+/** A user with one membership; all of its columns are null for a user without any. */
+interface ReaderRow {
   readonly broadcasts_after: number
   readonly status: number
   readonly deleted_at: number | null
-}
-
-interface MembershipRow {
-  readonly group_id: Int64
-  readonly role: number
-  readonly msg_mute_mode: number
+  readonly group_id: Int64 | null
+  readonly role: number | null
+  readonly msg_mute_mode: number | null
   /** null: the member has no reader */
   readonly start_msg_id: number | null
-  readonly history_visible: number
-  readonly member_count: number
+  readonly history_visible: number | null
+  readonly member_count: number | null
 }
 
 /** Reads memberships of connecting users. */
 export class MembershipStore {
-  readonly #memberships: Prepared<UserParams, MembershipRow>
-  readonly #user: Prepared<UserParams, BroadcastReaderRow>
+  readonly #reader: Prepared<UserParams, ReaderRow>
 
   constructor(database: Database) {
-    this.#memberships = database.prepared((db, param) =>
+    this.#reader = database.prepared((db, param) =>
       db
-        // In an order, and a reader for each membership, so that PostgreSQL reads the memberships first:
-        // it would compare each with each reader in an app that its statistics do not have yet.
-        .selectFrom((query) =>
-          query
-            .selectFrom('group_members')
-            .select(['app_id', 'group_id', 'user_id', 'role', 'msg_mute_mode'])
-            .where('app_id', '=', param('appId'))
-            .where('user_id', '=', param('userId'))
-            .orderBy('group_id')
-            .as('m'),
+        .selectFrom('users as u')
+        .leftJoin('group_members as m', (join) =>
+          join.onRef('m.app_id', '=', 'u.app_id').onRef('m.user_id', '=', 'u.user_id'),
         )
-        .innerJoin('groups as g', (join) =>
+        .leftJoin('groups as g', (join) =>
           join.onRef('g.app_id', '=', 'm.app_id').onRef('g.group_id', '=', 'm.group_id'),
         )
+        .select(['u.broadcasts_after', 'u.status', 'u.deleted_at'])
         .select(['m.group_id', 'm.role', 'm.msg_mute_mode'])
         .select(['g.history_visible', 'g.member_count'])
+        // For each membership: PostgreSQL would compare each with each reader in an app that its
+        // statistics do not have yet.
         .select((query) =>
           query
             .selectFrom('readers as p')
@@ -75,42 +68,37 @@ export class MembershipStore {
             .whereRef('p.low_id', '=', 'm.group_id')
             .whereRef('p.high_id', '=', 'm.group_id')
             .as('start_msg_id'),
-        ),
-    )
-    this.#user = database.prepared((db, param) =>
-      db
-        .selectFrom('users')
-        .select(['broadcasts_after', 'status', 'deleted_at'])
-        .where('app_id', '=', param('appId'))
-        .where('user_id', '=', param('userId')),
+        )
+        .where('u.app_id', '=', param('appId'))
+        .where('u.user_id', '=', param('userId')),
     )
   }
 
   async load(db: Queryable, appId: string, userId: Int64): Promise<LoadedReader> {
-    const [user, memberships] = await Promise.all([
-      this.#user.first(db, { appId, userId }),
-      this.#memberships.all(db, { appId, userId }),
-    ])
+    const rows = await this.#reader.all(db, { appId, userId })
+    const [user] = rows
     return {
-      memberships: memberships.flatMap(({ start_msg_id: joinedMessageId, ...row }) =>
-        joinedMessageId === null
-          ? []
-          : {
-              groupId: row.group_id,
-              role: row.role,
-              muteMode: row.msg_mute_mode,
-              joinedMessageId,
-              isHistoryVisible: row.history_visible === 1,
-              memberCount: row.member_count,
-            },
-      ),
+      memberships: rows.flatMap(membershipOf),
       broadcastsAfter: user?.broadcasts_after ?? 0,
       barredAs: user ? barredAs(user) : null,
     }
   }
 }
 
-function barredAs({ status, deleted_at: deletedAt }: BroadcastReaderRow): LoadedReader['barredAs'] {
+function membershipOf(row: ReaderRow): LoadedMembership | [] {
+  const { group_id: groupId, start_msg_id: joinedMessageId } = row
+  if (groupId === null || joinedMessageId === null) return []
+  return {
+    groupId,
+    role: row.role ?? 0,
+    muteMode: row.msg_mute_mode ?? 0,
+    joinedMessageId,
+    isHistoryVisible: row.history_visible === 1,
+    memberCount: row.member_count ?? 0,
+  }
+}
+
+function barredAs({ status, deleted_at: deletedAt }: ReaderRow): LoadedReader['barredAs'] {
   if (deletedAt !== null) return 'user_deleted'
   return status === userStatus.normal ? null : 'user_disabled'
 }

@@ -2,6 +2,7 @@ import type { Database, Queryable } from '../../../db/database.js'
 import { type Clock, dayMs } from '../../../lib/clock.js'
 import { pause } from '../../../lib/concurrency/pause.js'
 import { groupBy } from '../../../lib/group-by.js'
+import type { MaybePromise } from '../../../lib/maybe-promise.js'
 import type { FileSortKey, FileStore } from '../file-store.js'
 import type { FileUsageStore } from '../file-usage-store.js'
 import { fileConsumer } from '../references/file-reference-consumer.js'
@@ -12,7 +13,7 @@ type PendingRemoval = Awaited<ReturnType<FileStore['listPendingRemovals']>>[numb
 
 /** The positions of an app's outbox: its head, and that of a consumer. */
 export interface OutboxPositions {
-  head(db: Queryable, appId: string): Promise<number>
+  head(db: Queryable, appId: string): MaybePromise<number>
   positionOf(db: Queryable, consumer: string, appId: string): Promise<number>
 }
 

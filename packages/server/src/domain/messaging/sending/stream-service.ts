@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database, Queryable } from '../../../db/database.js'
 import type { StreamDelivery } from '../../../delivery/stream-delivery.js'
+import type { MaybePromise } from '../../../lib/maybe-promise.js'
 import type { GroupMessageRules } from '../../groups/core/group-message-rules.js'
 import type { AccountService } from '../../users/account-service.js'
 import type { ConversationFinder } from '../conversations/conversation-finder.js'
@@ -32,7 +33,7 @@ export interface StreamServiceOptions {
   readonly writer: ChunkWriter
   readonly ends: StreamEnds
   /** The outbox, whose last position is read. */
-  readonly outbox: { head(db: Queryable, appId: string): Promise<number> }
+  readonly outbox: { head(db: Queryable, appId: string): MaybePromise<number> }
   readonly deltas: StreamDelivery
   readonly transients: Pick<TransientMessages, 'signalActivity' | 'signalCancel'>
   /** Tests whether the app withholds text from readers until the end of a stream. */
