@@ -307,6 +307,17 @@ describe('several nodes', () => {
     },
   )
 
+  it('a node that was halted looks for what it has missed, also when its own message comes first', async () => {
+    const carrier = new TestCarrier()
+    const [first] = (await nodesOn(carrier, 1, shortSilenceMs)) as [Node]
+    await vi.waitFor(() => expect(first.bus.isConnected).toBe(true))
+    const told = vi.fn()
+    first.bus.onReconnected(told)
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1.5 * shortSilenceMs)
+    carrier.deliver(carrier.texts[0] as string)
+    await vi.waitFor(() => expect(told).toHaveBeenCalled())
+  })
+
   it('a bus that cannot connect at its start connects later; one that stops sends what waits', async () => {
     const carrier = new TestCarrier()
     const [first] = (await nodesOn(carrier, 1)) as [Node]

@@ -70,6 +70,8 @@ export class SharedBus implements Bus {
   #gathering: NodeJS.Timeout | undefined
   #sending: Promise<void> | null = null
   #health: NodeJS.Timeout | undefined
+  /** When the health was checked last, as performance.now(). */
+  #checkedAt = 0
 
   constructor(private readonly options: SharedBusOptions) {
     this.#times = { ...defaultTimes, ...options.times }
@@ -106,6 +108,7 @@ export class SharedBus implements Bus {
   async start(): Promise<void> {
     this.#isStarted = true
     await this.#connect().catch((error: unknown) => this.#lost(error))
+    this.#checkedAt = performance.now()
     const everyMs = this.#times.silentMs / checksPerSilence
     this.#health = setInterval(() => this.#checkHealth(), everyMs).unref()
   }
@@ -219,12 +222,17 @@ export class SharedBus implements Bus {
   }
 
   #checkHealth(): void {
+    const { silentMs, probeMs } = this.#times
     const connection = this.#connection
-    if (connection === null) return
     const now = performance.now()
-    if (now - connection.heardAt > this.#times.silentMs)
-      this.#lost(new Error(`no message arrives for ${this.#times.silentMs} ms`))
-    else if (now - this.#sentAt >= this.#times.probeMs && this.#sending === null)
+    const wasHalted = now - this.#checkedAt > silentMs
+    this.#checkedAt = now
+    if (connection === null) return
+    if (now - connection.heardAt > silentMs)
+      this.#lost(new Error(`no message arrives for ${silentMs} ms`))
+    // The others may have taken this node for gone, and sent nothing.
+    else if (wasHalted) this.#lost(new Error(`this node was halted for more than ${silentMs} ms`))
+    else if (now - this.#sentAt >= probeMs && this.#sending === null)
       // After a failure nothing comes back.
       void this.#probe(connection).catch(() => {})
   }

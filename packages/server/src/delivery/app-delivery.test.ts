@@ -512,6 +512,22 @@ describe('delivery of an app', () => {
     }
   })
 
+  it('writes nothing of a group to a member whose removal was purged, also when the message waits to be written', async () => {
+    const world = new World()
+    for (const user of [1, 2]) world.join(user, firstGroup)
+    const [, removed] = [await aLiveSession(world, 1), await aLiveSession(world, 2)]
+    world.leave(2, firstGroup)
+    world.purgedUpTo = world.rows.length
+    world.send(1, firstGroup)
+    void world.delivery.read()
+    // The fan-out waits for the next turn, and memberships are read meanwhile.
+    await world.settle()
+    while (world.waiting.length > 0) await world.step(world.waiting)
+    expect(removed.phase).toBe('live')
+    await world.finish()
+    expect(removed.written.map(({ event }) => event)).toEqual(['sync.needed'])
+  })
+
   it('applies changes of memberships that are begun while memberships are read', async () => {
     const world = new World()
     world.join(2, firstGroup)

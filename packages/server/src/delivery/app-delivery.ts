@@ -283,13 +283,13 @@ export class AppDelivery {
       head = await source.head()
       // The event of it may have come before the session had entered.
       if (loaded.barredAs !== null) this.#bar(user, loaded.barredAs)
-      if (this.#users.get(userId) !== user) return
+      // Changes of memberships that were purged after the read were not applied.
+      if (this.#users.get(userId) !== user || gaps !== this.#gaps) return
       this.#readers.add(userId, loaded, noted)
     } finally {
       this.#noted.delete(noted)
     }
     await this.#follower.reached(head)
-    // Changes of memberships that were purged after the read were not applied.
     if (gaps === this.#gaps) user.isReady = true
   }
 
@@ -311,8 +311,8 @@ export class AppDelivery {
 
   /**
    * Rows were purged before they were begun. Changes of memberships were among them, so these are
-   * read again; until then no session gets events, also one that begins or is drained, and then
-   * each is asked to sync.
+   * read again; until then nobody is a member, and no session gets events, also one that begins or
+   * is drained. Then each is asked to sync.
    */
   #missed(upTo: number): void {
     const { appId, observer } = this.#options
@@ -322,6 +322,8 @@ export class AppDelivery {
     this.#watermark.begin(upTo, 0)
     for (const [userId, user] of this.#users) {
       user.isReady = false
+      // A message that waits to be written must not find them when the session continues.
+      this.#readers.remove(userId)
       for (const session of user.sessions) {
         session.hasMissed = true
         if (session.phase === 'live') this.resume(session)
