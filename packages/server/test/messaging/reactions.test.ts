@@ -248,8 +248,9 @@ for (const backend of testBackends())
     })
 
     it('reaction: not to broadcasts, messages of the system and in chatrooms', async () => {
-      const [alice, bob] = await sessions(server, 2)
-      const admin = server.api.admin()
+      // The broadcast would be in the lists of the users of other tests.
+      const admin = await anApplication(server)
+      const [alice, bob] = await addUsers(admin, 2)
       await broadcast(admin, 'to all', { from_user_id: alice.id })
       await notify(admin, bob.id, 'welcome')
       const room = await aGroup(alice, { members: [bob], more: { type: 2 } })
