@@ -147,11 +147,12 @@ export class RawGateway implements Disposable {
     return waitFor(() => this.#take(), { what: 'a frame', timeoutMs: 20_000, everyMs: 2 })
   }
 
-  /** The next text frame of the server. */
+  /** The next answer; events and heartbeats before it are dropped. */
   async answer(): Promise<Json> {
     for (;;) {
       const { opcode, payload } = await this.next()
-      if (opcode === opcodes.text) return JSON.parse(payload.toString())
+      const frame = opcode === opcodes.text ? JSON.parse(payload.toString()) : {}
+      if ('id' in frame) return frame
       if (opcode === opcodes.close) throw new Error(`closed with ${payload.readUInt16BE()}`)
     }
   }
