@@ -9,7 +9,7 @@ export type IdleBytes = Partial<Readonly<Record<'this' | 'other', readonly numbe
 /** Memory of idle connections. */
 export interface IdleMemory {
   readonly plain: IdleBytes
-  /** With 20 groups and 30 contacts of each user. */
+  /** Bytes with 20 groups and 30 contacts of each user. */
   readonly withGroups: IdleBytes
 }
 

@@ -17,11 +17,11 @@ type Kind = (typeof kinds)[number]
 
 /** The rows of openings; runs are added to them round by round. */
 export class Openings {
-  /** Of a device that the service has never seen. */
+  /** Opening of a device that the service has never seen. */
   readonly first = new Row('first opening', 'opening')
   /** After a cut, from the position that the device has. */
   readonly back = new Row('opening after a cut', 'opening')
-  /** Of the same device when it has lost what it had. */
+  /** Opening of the same device when it has lost its data. */
   readonly again = new Row('opening from nothing', 'opening')
   /** A connection to the bare server, with one exchange. */
   readonly bareRow = new Row('connection with an exchange', 'opening')

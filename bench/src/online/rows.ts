@@ -2,7 +2,7 @@
 import { type CpuPart, type CpuTimes, cpuParts, mapParts } from '../measure/thread-cpu.js'
 import { median, sum } from '../measure/statistics.js'
 
-/** What one load is measured on. */
+/** A party on which a load is measured. */
 export type Party = 'this' | 'other' | 'bare'
 
 /** The work by which processor time is divided. */
@@ -16,7 +16,7 @@ export interface Run {
   readonly cpu: CpuTimes
   readonly errors: number
   readonly errorSamples?: readonly string[]
-  /** Of the answers. */
+  /** Median latency of the answers. */
   readonly p50Ms?: number
   readonly p99Ms?: number
   /** From the send to its event at a device. */
@@ -34,7 +34,7 @@ export interface PartyFigures {
   /** Microseconds for a unit of work. */
   readonly cpuUs: Readonly<Record<CpuPart | 'all', readonly number[]>>
   readonly p50Ms: readonly number[]
-  /** Of the worst turn. */
+  /** 99th percentiles of the worst turns. */
   readonly p99Ms: readonly number[]
   readonly deliveryP50Ms: readonly number[]
   readonly deliveries: readonly number[]

@@ -122,8 +122,8 @@ export class Sends implements Disposable {
   }
 
   /**
-   * With a rate the processor time is that of the measured time; at saturation that of the whole
-   * run until all is done, so that work that was put off counts.
+   * Runs a load. At a fixed rate the processor time is that of the measured time; at saturation it is
+   * that of the whole run until all is done, so that deferred work counts.
    */
   async #run(measured: Measured, order: LoadOrder): Promise<Run & { readonly sent: number }> {
     const isPaced = order.perSecond !== undefined
@@ -177,7 +177,7 @@ export class Sends implements Disposable {
   }
 }
 
-/** Everybody sends to one other user in turn. */
+/** Sends of all users in turn, each to one other user. */
 function orderOf(
   { app: { logins }, address, taken }: Side,
   seconds: number,

@@ -10,7 +10,7 @@ export interface BusMessages {
   'outbox.appended': {
     readonly appId: string
     /** The last of them; absent: not known. */
-    readonly position?: number
+    readonly position?: number | undefined
   }
   /** Durable work was committed. */
   'jobs.enqueued': { readonly kind: string }

@@ -30,7 +30,7 @@ const maxWaitingBytes = 4 * 1024 * 1024
 interface Waiting {
   readonly topic: Topic
   readonly json: string
-  /** Of the last event that the message tells of; infinite where it is not known. */
+  /** Position of the last event that the message tells of; infinite where it is unknown. */
   readonly position: number
 }
 

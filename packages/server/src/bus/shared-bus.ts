@@ -48,8 +48,8 @@ interface Connection {
 
 /**
  * The bus of several nodes. A message reaches the listeners of this node at once, and leaves with
- * all others of 10 ms, unless no other node was heard for long; equal ones leave once. Without a connection messages are lost, and when it
- * is back everybody who listens looks for what was missed.
+ * all others of 10 ms; equal ones leave once. While no other node is heard, none leaves. Without a
+ * connection messages are lost, and when it is back all listeners look for what was missed.
  */
 export class SharedBus implements Bus {
   readonly #local: MemoryBus

@@ -285,7 +285,7 @@ function buildContext(
     log,
   })
   const appended = (appId: string, position?: number) =>
-    bus.publish('outbox.appended', { appId, ...(position !== undefined && { position }) })
+    bus.publish('outbox.appended', { appId, position })
   const outbox = new Outbox({ database, store: stores.outbox, clock, appended })
   const jobs = new JobQueue({
     store: stores.jobs,

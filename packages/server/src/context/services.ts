@@ -46,7 +46,7 @@ interface DomainsOptions {
   readonly blobs: BlobStore
   readonly media: Media
   readonly core: CoreChannel
-  /** Announces that an app has new messages. */
+  /** Announces that an app has new events. @param position of the last one, where it is known */
   readonly appended: (appId: string, position?: number) => void
   /** Returns the space of the disk of the files. */
   readonly disk: () => DiskSpace

@@ -311,7 +311,7 @@ export class AppDelivery {
 
   /**
    * Rows were purged before they were begun. Changes of memberships were among them, so these are
-   * read again; until then nobody is a member, and no session gets events, also one that begins or
+   * read again; until then no user is a member, and no session gets events, also one that begins or
    * is drained. Then each is asked to sync.
    */
   #missed(upTo: number): void {

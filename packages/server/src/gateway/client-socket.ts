@@ -19,7 +19,7 @@ const connectionOf = Symbol('connection')
 /** A socket that knows its connection, so that all of them share their listeners. */
 type ConnectionSocket = Socket & { [connectionOf]: SocketEvents }
 
-/** Of RFC 6455, section 1.3. */
+/** The GUID of RFC 6455, section 1.3. */
 const acceptSuffix = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 
 /**

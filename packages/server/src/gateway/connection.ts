@@ -84,7 +84,7 @@ export class Connection implements ClientConnection, SocketEvents, FrameEvents, 
   expiresAt: number | null = null
   /** The close code of credentials that were refused in a call; the next heartbeat closes with it. */
   refusedWith: CloseName | null = null
-  /** Of the close frame that came first; 1006: none has. */
+  /** Code of the close frame that came first; 1006 without one. */
   #closeCode = endedWithoutClose
   #closeTimer: NodeJS.Timeout | undefined
   /** null: the last bytes ended together with a message. */

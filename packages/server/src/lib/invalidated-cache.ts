@@ -76,8 +76,9 @@ export interface CacheDefinition<Key, Value extends object> {
 /**
  * A cache of values that every call reads. A change on this node drops the entry with the commit. An
  * entry that other processes change too expires after a short time: a change on another node shows
- * after that time at the latest, or as soon as the channel brings it. Absence is never cached, since a missing value may be
- * created at any moment. Calls are not refused by an older value: see {@link confirmRefusal}.
+ * after that time at the latest, or as soon as the channel brings it. Absence is never cached, since
+ * a missing value may be created at any moment. Calls are not refused by an older value: see
+ * {@link confirmRefusal}.
  */
 export class InvalidatedCache<Key, Value extends object> implements Invalidates<Key> {
   readonly #entries: LRUCache<string, Value>

@@ -3,6 +3,7 @@ import type { Database, Queryable, Tx } from '../../db/database.js'
 import { type Clock, hourMs } from '../../lib/clock.js'
 import { BatchQueue } from '../../lib/concurrency/batch-queue.js'
 import { definedOnly } from '../../lib/defined-only.js'
+import { keyText } from '../../lib/ids/key-text.js'
 import { roundsOf } from '../../lib/rounds.js'
 import type { TokenService } from '../login/token-service.js'
 import type { UserKey } from '../users/user-model.js'
@@ -85,7 +86,7 @@ export class DeviceConnections {
   async #open(uses: readonly TokenUse[]): Promise<number[]> {
     const { database } = this.options
     const opened = new Map<TokenUse, number>()
-    for (const round of roundsOf(uses, ({ appId, userId }) => `${appId}/${userId}`)) {
+    for (const round of roundsOf(uses, ({ appId, userId }) => keyText(appId, userId))) {
       const serials = await database.transaction((tx) => this.#openRound(tx, round))
       for (const [index, use] of round.entries()) opened.set(use, serials[index] as number)
     }

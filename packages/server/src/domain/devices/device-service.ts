@@ -2,8 +2,9 @@ import { AppError, type Int64, platform } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import { compare } from '../../lib/compare.js'
-import { createToken } from '../../lib/secrets/tokens.js'
 import { groupBy } from '../../lib/group-by.js'
+import { keyText } from '../../lib/ids/key-text.js'
+import { createToken } from '../../lib/secrets/tokens.js'
 import type { Outbox } from '../../outbox/outbox.js'
 import type { UserKey } from '../users/user-model.js'
 import type { DeviceList, UserDevices } from '../users/user-row.js'
@@ -44,7 +45,7 @@ export interface DeviceUse {
   readonly platform?: number
 }
 
-/** What the use of a device changes. */
+/** Changes that the use of a device makes. */
 interface Opening {
   readonly device: StoredDevice
   readonly isNew: boolean
@@ -232,7 +233,7 @@ export class DeviceService {
 }
 
 function userOf({ appId, userId }: UserKey): string {
-  return `${appId}/${userId}`
+  return keyText(appId, userId)
 }
 
 /** Returns the serial numbers of all devices but the `kept` most recently used ones. */

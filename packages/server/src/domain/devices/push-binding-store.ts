@@ -3,6 +3,7 @@ import { camelCase, snakeCase } from '../../db/columns.js'
 import type { Database, Queryable, Tx } from '../../db/database.js'
 import { pushBindingsTable } from '../../db/schema.js'
 import { paddedForPlanCache } from '../../lib/chunks.js'
+import { keyText } from '../../lib/ids/key-text.js'
 import type { UserKey } from '../users/user-model.js'
 import type { DeviceKey, PushBinding } from './device-model.js'
 import {
@@ -168,11 +169,9 @@ export class PushBindingStore {
     const keys = devices.map(silentKeyRow)
     const silent = await this.database.bulk<SilentBinding>(tx, lockSilentBindings, keys)
     if (silent.length === 0) return
-    const nameOf = (key: Pick<SilentBinding, 'appId' | 'userId' | 'deviceGuid'>) =>
-      silentKeyRow(key).join(' ')
-    const serials = new Map(devices.map((device) => [nameOf(device), device.deviceSn]))
+    const serials = new Map(devices.map((device) => [installationOf(device), device.deviceSn]))
     const rows = silent.map((row) =>
-      bindingRow({ ...row, deviceSn: serials.get(nameOf(row)) ?? 0 }),
+      bindingRow({ ...row, deviceSn: serials.get(installationOf(row)) ?? 0 }),
     )
     await this.database.bulk(tx, deleteSilentBindings, silent.map(silentKeyRow))
     await this.database.bulk(tx, wakeBindings, rows)
@@ -241,4 +240,12 @@ export class PushBindingStore {
       .where('device_guid', '=', guid)
       .execute()
   }
+}
+
+function installationOf({
+  appId,
+  userId,
+  deviceGuid,
+}: UserKey & { readonly deviceGuid: string }): string {
+  return keyText(appId, userId, deviceGuid)
 }

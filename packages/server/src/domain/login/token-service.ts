@@ -1,6 +1,7 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
 import { type Clock, dayMs } from '../../lib/clock.js'
+import { keyText } from '../../lib/ids/key-text.js'
 import type { InvalidatedCache } from '../../lib/invalidated-cache.js'
 import type { MaybePromise } from '../../lib/maybe-promise.js'
 import { createToken, hashToken } from '../../lib/secrets/tokens.js'
@@ -160,9 +161,9 @@ export class TokenService {
   async tieToDevices(tx: Tx, ties: readonly TokenTie[]): Promise<number[]> {
     const { store } = this.options
     const found = await store.lockNoKeyUpdate(tx, ties)
-    const tokens = new Map(found.map((token) => [`${token.appId}/${token.tokenHash}`, token]))
+    const tokens = new Map(found.map((token) => [keyText(token.appId, token.tokenHash), token]))
     const tied = ties.map(({ appId, tokenHash }) => {
-      const token = tokens.get(`${appId}/${tokenHash}`)
+      const token = tokens.get(keyText(appId, tokenHash))
       if (!token || token.isRevoked) throw new AppError('token_expired')
       return token.deviceSn
     })

@@ -1,6 +1,7 @@
 import { AppError } from '@hermod/protocol'
 import type { Database } from '../../db/database.js'
 import { type BatchObserver, BatchQueue } from '../../lib/concurrency/batch-queue.js'
+import { keyText } from '../../lib/ids/key-text.js'
 import { roundsOf } from '../../lib/rounds.js'
 import type { DisplacedSession, SessionKey, SessionNode, SessionOpening } from './session-model.js'
 import type { SessionStore } from './session-store.js'
@@ -113,7 +114,7 @@ export class SessionWriter {
     }
     const begun = items.filter(({ isBegun }) => isBegun)
     // One statement writes one session of a user, so that it counts them right.
-    for (const round of roundsOf(begun, ({ appId, userId }) => `${appId}/${userId}`)) {
+    for (const round of roundsOf(begun, ({ appId, userId }) => keyText(appId, userId))) {
       const outcomes = await this.#openRound(round)
       for (const [index, item] of round.entries()) ids.set(item, outcomes[index] as number | Error)
     }

@@ -62,7 +62,7 @@ export class FrameReader {
   #needed = 2
   #fragments: Buffer[] = []
   #fragmentBytes = 0
-  /** Of the fragments. */
+  /** Opcode of the fragments. */
   #opcode = continuation
   /** The client has closed or broken the protocol: nothing more is read. */
   #isOver = false
@@ -86,8 +86,8 @@ export class FrameReader {
   }
 
   /**
-   * Of a frame that has begun before, keeps no more than it needs: the rest is not copied with it,
-   * and does not keep its memory.
+   * Keeps bytes of a frame. One that has begun before gets no more than it needs, so that the rest
+   * is not copied with it and does not keep its memory.
    * @returns the bytes that were kept
    */
   #keep(bytes: Buffer): number {
