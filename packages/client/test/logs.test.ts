@@ -26,7 +26,7 @@ import { ownKeys } from '../src/model/message-fields.js'
 import { LogDevice } from './support/log-device.js'
 
 const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
-const rounds = isFullRun ? 12 : 2
+const rounds = isFullRun ? 8 : 2
 /** The store is compared after each of them. */
 const spansOfRound = 4
 const stepsOfSpan = 20

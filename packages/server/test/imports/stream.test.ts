@@ -13,7 +13,7 @@ import { Random } from '../support/random.js'
 
 const start = Date.UTC(2021, 4, 1)
 const time = (second: number) => new Date(start + second * 1000).toISOString()
-const count = isFullRun ? 20_000 : 1_200
+const count = isFullRun ? 8_000 : 1_200
 const room = { channel_type: 'messaging', channel_id: 'room' }
 const pair = { channel_type: 'messaging', channel_member_ids: ['Ann', 'ben'] }
 

@@ -21,7 +21,7 @@ import { aGroup, expectSuccess, groupQuery } from '../support/groups/groups.js'
 import { callHermod, runHermod } from '../support/hermod-command.js'
 
 const secret = 'between-us-4711'
-const manyApps = isFullRun ? 120 : 24
+const manyApps = isFullRun ? 60 : 24
 const patience = { what: 'a rotation that is half done', timeoutMs: 60_000, everyMs: 1 }
 
 const newKey = () => randomBytes(32).toString('hex')

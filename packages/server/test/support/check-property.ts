@@ -5,7 +5,7 @@ import fc from 'fast-check'
 const firstSeed = Number(
   process.env.HERMOD_TEST_SEED ?? (isFullRun ? Math.floor(Math.random() * 2 ** 31) : 20_260_101),
 )
-const boxMs = isFullRun ? { sqlite: 20_000, postgres: 20_000 } : { sqlite: 1_000, postgres: 500 }
+const boxMs = isFullRun ? { sqlite: 12_000, postgres: 12_000 } : { sqlite: 1_000, postgres: 500 }
 /** Bounds the time that one failing run is shrunk. */
 const shrinkMs = 180_000
 

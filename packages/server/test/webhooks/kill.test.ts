@@ -186,7 +186,7 @@ describe('webhooks of a service that is killed', () => {
       it(`kills of the service and of the receiver lose and reorder nothing on ${backend.name}`, {
         timeout: timeoutMs,
       }, () => {
-        const kills = isFullRun ? 40 : 3
+        const kills = isFullRun ? 25 : 3
         return survivesKills({ backend, nodes: 1, kills })
       })
 

@@ -1,8 +1,8 @@
 import type { ActorEventKind, Event, EventKind, EventPayloads } from '@hermod/protocol/events'
 import { camelCase, convert, snakeCase, type TableRow } from '../../../db/columns.js'
 import type { Database, Queryable, StatementTx, Tx } from '../../../db/database.js'
-import { sql } from '../../../db/kysely.js'
-import { webhookEventsTable } from '../../../db/schema.js'
+import { type ExpressionBuilder, sql } from '../../../db/kysely.js'
+import { type Schema, webhookEventsTable } from '../../../db/schema.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import { stringifyJson } from '../../../lib/json.js'
 import type { EndpointKey } from '../endpoints/endpoint-model.js'
@@ -21,7 +21,6 @@ export interface WaitingCounts {
   readonly dead: number
 }
 
-const rowKey = ['app_id', 'endpoint_id', 'position', 'place'] as const
 /** Rows of one statement. */
 const rowsPerInsert = 100
 /** Rows of one transaction that changes payloads. */
@@ -186,23 +185,34 @@ export class WaitingEventStore {
       limit,
     }: { readonly kinds: readonly string[]; readonly key: string; readonly limit: number },
   ): Promise<number> {
-    const places = tx
+    const isChosen = (eb: ExpressionBuilder<Schema, 'webhook_events'>) =>
+      eb.and([
+        eb('app_id', '=', appId),
+        eb('endpoint_id', '=', endpointId),
+        eb('state', '=', 'dead'),
+        ...(kinds.length > 0 ? [eb('kind', 'in', kinds)] : []),
+        ...(key === '' ? [] : [eb('event_key', '=', key)]),
+      ])
+    const beyond = await tx
       .selectFrom('webhook_events')
-      .select([...rowKey])
-      .where('app_id', '=', appId)
-      .where('endpoint_id', '=', endpointId)
-      .where('state', '=', 'dead')
-      .$if(kinds.length > 0, (query) => query.where('kind', 'in', kinds))
-      .$if(key !== '', (query) => query.where('event_key', '=', key))
+      .select(['position', 'place'])
+      .where(isChosen)
       .orderBy('position')
       .orderBy('place')
-      .limit(limit)
-    const { numUpdatedRows } = await tx
+      .offset(limit)
+      .limit(1)
+      .executeTakeFirst()
+    const all = tx
       .updateTable('webhook_events')
       .set({ state: 'waiting', attempts: 0, next_at: forced })
-      // By the whole key: PostgreSQL would compare each row with each in a table without statistics.
-      .where((eb) => eb(eb.refTuple(...rowKey), 'in', places.$asTuple(...rowKey)))
-      .executeTakeFirst()
+      .where(isChosen)
+    // A range, since PostgreSQL may compare each row with each row of a list.
+    const { numUpdatedRows } = await (beyond === undefined
+      ? all
+      : all.where((eb) =>
+          eb(eb.refTuple('position', 'place'), '<', eb.tuple(beyond.position, beyond.place)),
+        )
+    ).executeTakeFirst()
     return Number(numUpdatedRows)
   }
 
