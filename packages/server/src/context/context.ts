@@ -249,6 +249,7 @@ function buildContext(
     messageBytes: () => services.messaging.writer.queuedBytes,
     positions: () => services.messaging.positions.queuedMoves,
     files: () => services.files.fileWriter.queuedFiles,
+    devices: () => services.sessions.deviceConnections.queued,
     sessions: () => nodeSessions.queued,
   })
   const bus = createBus(carrier, metrics, log)

@@ -42,6 +42,7 @@ function registerAll(): void {
     messageBytes: none,
     positions: none,
     files: none,
+    devices: none,
     sessions: none,
   }
   const metrics = new Metrics(queued as never)

@@ -5,7 +5,7 @@ const commitBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2
 const batchBuckets = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
 
 /** Kinds of batches. */
-export type BatchKind = 'messages' | 'chunks' | 'positions' | 'files' | 'sessions'
+export type BatchKind = 'messages' | 'chunks' | 'positions' | 'files' | 'devices' | 'sessions'
 
 /** Figures of the checkpoints of the embedded database. */
 export interface CheckpointFigures {
@@ -61,6 +61,12 @@ export class StorageMetrics {
         queued.positions,
       ),
       files: this.#watchBatches('file', 'files', 'uploaded files', queued.files),
+      devices: this.#watchBatches(
+        'device',
+        'devices',
+        'devices that connect for the first time, after an hour, or with another client',
+        queued.devices,
+      ),
       sessions: this.#watchBatches(
         'session',
         'sessions',

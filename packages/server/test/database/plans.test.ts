@@ -338,8 +338,9 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
       const openings = Array.from({ length: 50 }, (_, index) => ({
         ...{ appId: 'a', userId: index + 1, deviceSn: 1, isReader: false, ownId: many + index },
       }))
+      const bounds = { sessionsPerUser: 9, skipLocked: false }
       // The session before, the count of the user, and the row that is changed.
-      expect(await read((tx) => store.open(tx, node, openings, 9))).toBeLessThanOrEqual(200)
+      expect(await read((tx) => store.open(tx, node, openings, bounds))).toBeLessThanOrEqual(200)
       const keys = openings.map(({ ownId: id, ...key }) => ({ ...key, id }))
       expect(await read((tx) => store.close(tx, node, keys))).toBeLessThanOrEqual(100)
       expect(await read((tx) => store.restore(tx, node, keys))).toBeLessThanOrEqual(150)

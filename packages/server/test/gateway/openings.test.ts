@@ -36,6 +36,14 @@ describe.each(testBackends())('openings at the same time on $name', (backend) =>
     return data.map((device: { readonly device_sn: number }) => device.device_sn)
   }
 
+  /** The kinds of the events about the devices of a user, in their order. */
+  async function deviceEvents({ id }: Account): Promise<unknown[]> {
+    const rows = await server.sql.run(
+      `select kind from outbox where kind like 'user.device\\_%' escape '\\' and payload like '%"actor_id":${id},%' order by position`,
+    )
+    return rows.map(({ kind }) => kind)
+  }
+
   it('give each device of each user a serial number of its own', async () => {
     const users = await Promise.all(Array.from({ length: 6 }, () => server.api.register()))
     const sessions = await Promise.all(users.map((user) => sessionsOf(user, 3)))
@@ -74,5 +82,28 @@ describe.each(testBackends())('openings at the same time on $name', (backend) =>
     const refused = results.filter((result) => result === answerCode.no_permission)
     expect(refused).toHaveLength(guids.length - 1)
     expect(await devicesOf(greedy)).toHaveLength(1)
+    for (const session of [greedy, modest])
+      expect(await deviceEvents(session)).toEqual(['user.device_added'])
   })
+
+  if (backend.name === 'postgres')
+    it('wait for a user that another transaction has locked alone, and a login on a known device does not', async () => {
+      const sessions = await Promise.all(Array.from({ length: 6 }, () => server.api.newSession()))
+      const [fresh, known, ...others] = sessions as [Session, Session, ...Session[]]
+      const onPhone = (session: Session) => ({ session, deviceGuid: 'phone' })
+      await server.api.login(known, 'phone')
+      await server.sql.run('begin')
+      let waiting: Promise<unknown>
+      try {
+        await server.sql.run(
+          `select 1 from users where user_id in (${fresh.id}, ${known.id}) for no key update`,
+        )
+        waiting = openAll([onPhone(fresh), onPhone(known)])
+        expect(await openAll(others.map(onPhone))).toEqual(others.map(() => 1))
+        await server.api.login(known, 'phone')
+      } finally {
+        await server.sql.run('commit')
+      }
+      expect(await waiting).toEqual([1, 1])
+    })
 })

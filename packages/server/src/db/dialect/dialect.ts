@@ -40,6 +40,8 @@ export interface BulkSelect {
   readonly columns: string
   /** Locks the rows that are found, in the order of the keys, where the database has row locks. */
   readonly lock?: RowLock
+  /** Leaves out the rows that another transaction has locked, instead of waiting for it. */
+  readonly skipLocked?: boolean
 }
 
 /** Deletes the rows that exist. */

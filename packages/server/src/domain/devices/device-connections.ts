@@ -1,22 +1,28 @@
 import { AppError } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../db/database.js'
 import { type Clock, hourMs } from '../../lib/clock.js'
-import { BatchQueue } from '../../lib/concurrency/batch-queue.js'
+import { type BatchObserver, BatchQueue } from '../../lib/concurrency/batch-queue.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import { keyText } from '../../lib/ids/key-text.js'
 import { roundsOf } from '../../lib/rounds.js'
-import type { TokenService } from '../login/token-service.js'
+import type { TokenService, TokenTie } from '../login/token-service.js'
 import type { UserKey } from '../users/user-model.js'
 import type { StoredDevice } from './device-model.js'
-import { type DeviceService, type DeviceUse, shortUserAgent } from './device-service.js'
+import {
+  type DeviceService,
+  type DeviceUse,
+  type OpenedDevice,
+  shortUserAgent,
+} from './device-service.js'
 import type { DeviceStore } from './device-store.js'
 
 interface DeviceConnectionsOptions {
   readonly database: Database
   readonly store: Pick<DeviceStore, 'find' | 'findByGuid'>
-  readonly devices: Pick<DeviceService, 'openAll'>
+  readonly devices: Pick<DeviceService, 'open' | 'openFree'>
   readonly tokens: Pick<TokenService, 'revokeOfDevices' | 'tieToDevices'>
   readonly clock: Clock
+  readonly observer: BatchObserver
 }
 
 /** The token with which a device connects. */
@@ -44,7 +50,7 @@ const maxQueued = 20_000
 
 /** Finds the devices of connections (rule D6). */
 export class DeviceConnections {
-  readonly #queue: BatchQueue<TokenUse, number>
+  readonly #queue: BatchQueue<TokenUse, number | null>
 
   constructor(private readonly options: DeviceConnectionsOptions) {
     this.#queue = new BatchQueue({
@@ -53,11 +59,16 @@ export class DeviceConnections {
       maxQueuedSize: maxQueued,
       // The clients that come meanwhile are one batch.
       maxBatches: 1,
-      run: (uses) => this.#open(uses),
+      run: (uses) => this.#openTogether(uses),
       full: () => new AppError('unavailable', 'too many devices are waiting'),
       isErrorOfOne: (error) => !isDatabaseFailure(error),
-      observer: { refused() {}, finished() {} },
+      observer: options.observer,
     })
+  }
+
+  /** Devices that wait for their commit. */
+  get queued(): number {
+    return this.#queue.queuedSize
   }
 
   /**
@@ -79,32 +90,55 @@ export class DeviceConnections {
       return known.deviceSn
     const { userAgent = null, platform } = client
     const use = { appId, userId, deviceGuid, userAgent, ...definedOnly({ platform }) }
-    return this.#queue.add({ ...use, tokenHash })
+    const tokenUse = { ...use, tokenHash }
+    return (await this.#queue.add(tokenUse)) ?? this.#openAlone(tokenUse)
   }
 
-  /** Opens devices, at most one of a user in a transaction. */
-  async #open(uses: readonly TokenUse[]): Promise<number[]> {
-    const { database } = this.options
-    const opened = new Map<TokenUse, number>()
-    for (const round of roundsOf(uses, ({ appId, userId }) => keyText(appId, userId))) {
-      const serials = await database.transaction((tx) => this.#openRound(tx, round))
-      for (const [index, use] of round.entries()) opened.set(use, serials[index] as number)
-    }
-    return uses.map((use) => opened.get(use) as number)
+  /**
+   * Opens devices in one transaction: one of each user, and of no user that another transaction has
+   * locked, so that none of them waits for the others.
+   * @returns null for those that are left out
+   */
+  async #openTogether(uses: readonly TokenUse[]): Promise<(number | null)[]> {
+    const { database, devices } = this.options
+    const [firsts = []] = roundsOf(uses, ({ appId, userId }) => keyText(appId, userId))
+    const serials = await database.transaction(async (tx) =>
+      this.#tie(tx, firsts, await devices.openFree(tx, firsts)),
+    )
+    const serialOf = new Map(firsts.map((use, index) => [use, serials[index]]))
+    return uses.map((use) => serialOf.get(use) ?? null)
   }
 
-  async #openRound(tx: Tx, uses: readonly TokenUse[]): Promise<number[]> {
-    const { devices, tokens, clock } = this.options
-    const opened = await devices.openAll(tx, uses)
-    for (const [index, { displaced: deviceSns }] of opened.entries()) {
-      const { appId, userId } = uses[index] as TokenUse
+  async #openAlone(use: TokenUse): Promise<number> {
+    const { database, devices } = this.options
+    const [deviceSn] = await database.transaction(async (tx) =>
+      this.#tie(tx, [use], [await devices.open(tx, use)]),
+    )
+    return deviceSn as number
+  }
+
+  /**
+   * Ties tokens to their devices, and ends the tokens of devices that these have replaced.
+   * @param opened the device of each use, null without one
+   * @returns its serial number, or null
+   */
+  async #tie(
+    tx: Tx,
+    uses: readonly TokenUse[],
+    opened: readonly (OpenedDevice | null)[],
+  ): Promise<(number | null)[]> {
+    const { tokens, clock } = this.options
+    const ties: TokenTie[] = []
+    for (const [index, { appId, userId, tokenHash }] of uses.entries()) {
+      const device = opened[index]
+      if (!device) continue
+      const { deviceSn, displaced: deviceSns } = device
       await tokens.revokeOfDevices(tx, { appId, userId, deviceSns, at: clock.now() })
+      ties.push({ appId, tokenHash, deviceSn })
     }
-    const serials = opened.map(({ deviceSn }) => deviceSn)
-    const ties = uses.map((use, index) => ({ ...use, deviceSn: serials[index] as number }))
     const tied = await tokens.tieToDevices(tx, ties)
-    if (tied.some((deviceSn, index) => deviceSn !== serials[index])) throw otherDevice()
-    return serials
+    if (tied.some((deviceSn, index) => deviceSn !== ties[index]?.deviceSn)) throw otherDevice()
+    return opened.map((device) => device?.deviceSn ?? null)
   }
 
   /** @throws AppError token_expired when the device of the token has been removed */
@@ -135,7 +169,7 @@ function isUpToDate(
   )
 }
 
-/** Every other failure is of one token or one device. */
+/** Every other failure may be of one token or one device. */
 function isDatabaseFailure(error: unknown): boolean {
   return error instanceof AppError && error.errorName === 'storage_failed'
 }

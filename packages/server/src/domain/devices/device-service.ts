@@ -45,6 +45,15 @@ export interface DeviceUse {
   readonly platform?: number
 }
 
+/** The use of a device, and what its transaction has locked. */
+interface LockedUse {
+  readonly use: DeviceUse
+  /** null: the use does not change it. */
+  readonly list: DeviceList | null
+  /** All devices of the user. */
+  readonly devices: readonly StoredDevice[]
+}
+
 /** Changes that the use of a device makes. */
 interface Opening {
   readonly device: StoredDevice
@@ -67,25 +76,29 @@ export class DeviceService {
    * the longest unused one beyond the maximum.
    */
   async open(tx: Tx, use: DeviceUse): Promise<OpenedDevice> {
-    const [opened] = await this.openAll(tx, [use])
-    return opened as OpenedDevice
+    const [opened] = await this.#open(tx, [use], { skipLocked: false })
+    if (!opened) throw new Error('the user of a device does not exist')
+    return opened
   }
 
-  /** Does for devices of different users what {@link open} does for one. */
-  async openAll(tx: Tx, uses: readonly DeviceUse[]): Promise<OpenedDevice[]> {
+  /**
+   * Does for devices of different users what {@link open} does for one, without waiting for users
+   * that another transaction has locked.
+   * @returns null for a device of such a user that is new or would change the list
+   */
+  async openFree(tx: Tx, uses: readonly DeviceUse[]): Promise<(OpenedDevice | null)[]> {
+    return this.#open(tx, uses, { skipLocked: true })
+  }
+
+  async #open(
+    tx: Tx,
+    uses: readonly DeviceUse[],
+    options: { readonly skipLocked: boolean },
+  ): Promise<(OpenedDevice | null)[]> {
     const { store, users, bindings, clock } = this.options
     const at = clock.now()
-    const inOrder = [...uses].sort(
-      (a, b) => compare(a.appId, b.appId) || compare(a.userId, b.userId),
-    )
-    const [lists, known] = await Promise.all([
-      users.lockDeviceLists(tx, inOrder),
-      store.lockOfUsers(tx, inOrder),
-    ])
-    const listOf = new Map(lists.map((list) => [userOf(list), list]))
-    const knownOf = groupBy(known, userOf)
-    const openings = inOrder.map((use) =>
-      this.#openingOf(use, listOf.get(userOf(use)), knownOf.get(userOf(use)) ?? [], at),
+    const openings = (await this.#lock(tx, uses, options)).map((locked) =>
+      this.#openingOf(locked, at),
     )
     const changed = openings.flatMap(({ list }) => list ?? [])
     const added = openings.flatMap(({ device, isNew }) => (isNew ? device : []))
@@ -99,7 +112,39 @@ export class DeviceService {
     const opened = new Map<string, OpenedDevice>()
     for (const opening of openings)
       opened.set(userOf(opening.device), await this.#opened(tx, opening, at))
-    return uses.map((use) => opened.get(userOf(use)) as OpenedDevice)
+    return uses.map((use) => opened.get(userOf(use)) ?? null)
+  }
+
+  /**
+   * Locks the devices of users, and before them the users whose list changes: a login on a known
+   * device does not wait for a transaction that has locked its user.
+   * @returns the uses in the order of their users, without those whose user was left out
+   */
+  async #lock(
+    tx: Tx,
+    uses: readonly DeviceUse[],
+    options: { readonly skipLocked: boolean },
+  ): Promise<LockedUse[]> {
+    const { store, users } = this.options
+    let open = [...uses].sort((a, b) => compare(a.appId, b.appId) || compare(a.userId, b.userId))
+    let devices = groupBy(await store.listOfUsers(tx, open), userOf)
+    const lists = new Map<string, DeviceList>()
+    const withoutList = () =>
+      open.filter((use) => !lists.has(userOf(use)) && changesList(use, devices.get(userOf(use))))
+    let changing = withoutList()
+    do {
+      for (const list of await users.lockDeviceLists(tx, changing, options))
+        lists.set(userOf(list), list)
+      open = open.filter((use) => lists.has(userOf(use)) || !changing.includes(use))
+      devices = groupBy(await store.lockOfUsers(tx, open), userOf)
+      // Another transaction may have changed a device between the two looks.
+      changing = withoutList()
+    } while (changing.length > 0)
+    return open.map((use) => ({
+      use,
+      list: lists.get(userOf(use)) ?? null,
+      devices: devices.get(userOf(use)) ?? [],
+    }))
   }
 
   /** Tests whether the user has a device with this GUID. */
@@ -163,26 +208,16 @@ export class DeviceService {
     })
   }
 
-  /** @param devices those that the user has */
-  #openingOf(
-    use: DeviceUse,
-    list: DeviceList | undefined,
-    devices: readonly StoredDevice[],
-    at: number,
-  ): Opening {
-    if (!list) throw new Error('the user of a device does not exist')
-    const known = devices.find(({ deviceGuid }) => deviceGuid === use.deviceGuid)
-    const used = {
-      userAgent: userAgentOf(use, known?.userAgent ?? ''),
-      platform: use.platform ?? known?.platform ?? platform.unknown,
-      lastUsedAt: at,
-    }
+  #openingOf({ use, list, devices }: LockedUse, at: number): Opening {
+    const known = knownDevice(use, devices)
+    const used = { ...clientOf(use, known), lastUsedAt: at }
     if (known) {
       const device = { ...known, ...used, pushToken: use.pushToken ?? known.pushToken }
       const isRenamed = device.userAgent !== known.userAgent
-      const isChanged = isRenamed || device.platform !== known.platform
+      const isChanged = changesList(use, devices)
       return { device, isNew: false, isRenamed, list: isChanged ? list : null, displaced: [] }
     }
+    if (!list) throw new Error('the user of a new device is not locked')
     const { appId, userId, deviceGuid } = use
     const lastDeviceSn = list.lastDeviceSn + 1
     const device = {
@@ -249,6 +284,22 @@ export function shortUserAgent(userAgent: string): string {
   return userAgent.slice(0, maxUserAgentLength)
 }
 
-function userAgentOf({ userAgent }: Pick<DeviceUse, 'userAgent'>, known: string): string {
-  return userAgent === null ? known : shortUserAgent(userAgent)
+/** The device of a use among those of its user. */
+function knownDevice(use: DeviceUse, devices: readonly StoredDevice[]): StoredDevice | undefined {
+  return devices.find(({ deviceGuid }) => deviceGuid === use.deviceGuid)
+}
+
+/** The client that the list of devices shows after a use. */
+function clientOf({ userAgent, platform: used }: DeviceUse, known: StoredDevice | undefined) {
+  return {
+    userAgent: userAgent === null ? (known?.userAgent ?? '') : shortUserAgent(userAgent),
+    platform: used ?? known?.platform ?? platform.unknown,
+  }
+}
+
+/** Tests whether a use changes what the list of devices shows besides times. */
+function changesList(use: DeviceUse, devices: readonly StoredDevice[] = []): boolean {
+  const known = knownDevice(use, devices)
+  const client = clientOf(use, known)
+  return client.userAgent !== known?.userAgent || client.platform !== known.platform
 }

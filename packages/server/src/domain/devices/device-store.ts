@@ -16,12 +16,12 @@ const usedColumns = columnsOf(devicesTable, 'platform', 'user_agent', 'push_toke
 const deviceRow = rowOf(devicesTable)
 const usedRow = rowOf({ ...usedColumns, ...deviceKey })
 
-const lockDevices: BulkSelect = {
+const findDevices: BulkSelect = {
   table: 'devices',
   keys: userKey,
   columns: camelCaseText(devicesTable, 't'),
-  lock: 'for no key update',
 }
+const lockDevices: BulkSelect = { ...findDevices, lock: 'for no key update' }
 const insertDevices: BulkInsert = { table: 'devices', columns: devicesTable }
 const updateDevices: BulkUpdate = { table: 'devices', set: usedColumns, keys: deviceKey }
 
@@ -72,6 +72,11 @@ export class DeviceStore {
     deviceGuid: string,
   ): MaybePromise<StoredDevice | null> {
     return this.#findByGuid.first(db, { appId, userId, deviceGuid })
+  }
+
+  /** Lists all devices of users. */
+  async listOfUsers(tx: Tx, users: readonly UserKey[]): Promise<StoredDevice[]> {
+    return this.#database.bulk(tx, findDevices, users.map(userKeyRow))
   }
 
   /** Lists all devices of users and prevents their change until the transaction ends. */

@@ -36,28 +36,41 @@ interface FeedRow extends KeyRow {
 /** The sessions of all nodes on PostgreSQL; the embedded database has one node, which knows its own. */
 export class SessionStore {
   /**
-   * Writes sessions, at most one of each user. The statements go to the database together. The
-   * commit does not wait for the disk: after a crash of the database, nodes write what is lost
-   * again.
-   * @returns the IDs of the sessions in the order of the openings, null for one that found as many
-   * sessions of its user as there may be; and the sessions of other nodes that they have replaced
+   * Writes sessions, at most one of each user. The commit does not wait for the disk: after a crash
+   * of the database, nodes write what is lost again.
+   * @param bounds.skipLocked leaves out users that another transaction has locked
+   * @returns the ID of each session in the order of the openings, or why it has none; and the
+   * sessions of other nodes that they have replaced
    */
   async open(
     tx: Tx,
     node: SessionNode,
     openings: readonly SessionOpening[],
-    sessionsPerUser: number,
+    {
+      sessionsPerUser,
+      skipLocked,
+    }: { readonly sessionsPerUser: number; readonly skipLocked: boolean },
   ): Promise<{
-    readonly ids: readonly (number | null)[]
+    readonly ids: readonly (number | 'limit' | 'locked')[]
     readonly displaced: readonly DisplacedSession[]
   }> {
-    const given = givenRows(openings.map(({ ownId, ...opening }) => ({ ...opening, id: ownId })))
-    const [, , before, written] = await Promise.all([
+    const rowsOf = (some: readonly SessionOpening[]) =>
+      givenRows(some.map(({ ownId, ...opening }) => ({ ...opening, id: ownId })))
+    const skip = sql.raw(skipLocked ? 'skip locked' : '')
+    const [, locked] = await Promise.all([
       withoutWait(tx),
       // Sessions of one user are counted one after the other, and in this order no batch waits for
       // another one that waits for it.
-      sql`select 1 from ${given} join users u on u.app_id = given.app_id and u.user_id = given.user_id
-        order by u.app_id, u.user_id for no key update of u`.execute(tx),
+      sql<Pick<KeyRow, 'app_id' | 'user_id'>>`select u.app_id, u.user_id from ${rowsOf(openings)}
+        join users u on u.app_id = given.app_id and u.user_id = given.user_id
+        order by u.app_id, u.user_id for no key update of u ${skip}`.execute(tx),
+    ])
+    const free = new Set(
+      locked.rows.map(({ app_id, user_id }) => userOf({ appId: app_id, userId: user_id })),
+    )
+    const isFree = (opening: SessionOpening) => !skipLocked || free.has(userOf(opening))
+    const given = rowsOf(openings.filter(isFree))
+    const [before, written] = await Promise.all([
       sql<KeyRow & { readonly node_id: string }>`
         select t.app_id, t.user_id, t.session_id, t.node_id from ${given} join sessions t
           on t.app_id = given.app_id and t.user_id = given.user_id and t.device_sn = given.device_sn
@@ -82,7 +95,9 @@ export class SessionStore {
     const displaced = before.rows
       .map((row) => ({ ...toKey(row), nodeId: row.node_id }))
       .filter((each) => ids.has(userOf(each)))
-    return { ids: openings.map((opening) => ids.get(userOf(opening)) ?? null), displaced }
+    const idOf = (opening: SessionOpening) =>
+      isFree(opening) ? (ids.get(userOf(opening)) ?? 'limit') : 'locked'
+    return { ids: openings.map(idOf), displaced }
   }
 
   /** Closes sessions of the node; one that has another row by now is left alone. */

@@ -40,7 +40,7 @@ const defaultWaitMs = 2_000
 
 /** Writes the sessions that open and close on this node, in batches. */
 export class SessionWriter {
-  readonly #openings: BatchQueue<WaitingOpening, number>
+  readonly #openings: BatchQueue<WaitingOpening, number | null>
   readonly #closings: BatchQueue<SessionKey, void>
 
   constructor(private readonly options: SessionWriterOptions) {
@@ -85,6 +85,7 @@ export class SessionWriter {
       }, this.options.waitMs ?? defaultWaitMs)
       void this.#openings
         .add(item)
+        .then((id) => id ?? this.#openAlone(item))
         .then(resolve, reject)
         .finally(() => clearTimeout(timer))
     })
@@ -106,8 +107,9 @@ export class SessionWriter {
     this.options.observer.dropped()
   }
 
-  async #open(items: readonly WaitingOpening[]): Promise<(number | Error)[]> {
-    const ids = new Map<WaitingOpening, number | Error>()
+  /** @returns null for a session whose user another transaction has locked */
+  async #open(items: readonly WaitingOpening[]): Promise<(number | Error | null)[]> {
+    const ids = new Map<WaitingOpening, number | Error | null>()
     for (const item of items) {
       if (item.isGone()) this.#drop(item)
       item.isBegun = !item.isDropped
@@ -115,28 +117,44 @@ export class SessionWriter {
     const begun = items.filter(({ isBegun }) => isBegun)
     // One statement writes one session of a user, so that it counts them right.
     for (const round of roundsOf(begun, ({ appId, userId }) => keyText(appId, userId))) {
-      const outcomes = await this.#openRound(round)
-      for (const [index, item] of round.entries()) ids.set(item, outcomes[index] as number | Error)
+      const outcomes = await this.#openRound(round, { skipLocked: true })
+      for (const [index, item] of round.entries()) ids.set(item, outcomes[index] ?? null)
     }
-    const outcomes = items.map((item) => ids.get(item) ?? tooMany())
+    const outcomes = items.map((item) => {
+      const id = ids.get(item)
+      return id === undefined ? tooMany() : id
+    })
     // A batch of which nothing is stored counts as failed.
     if (ids.size > 0 && [...ids.values()].every(isDatabaseFailure)) throw outcomes[0]
     return outcomes
   }
 
-  /** Rounds are transactions of their own, so the failure of one leaves the others alone. */
-  async #openRound(items: readonly WaitingOpening[]): Promise<(number | Error)[]> {
+  /** Waits for the transaction that has locked the user, beside the batches. */
+  async #openAlone(item: WaitingOpening): Promise<number> {
+    const [outcome] = await this.#openRound([item], { skipLocked: false })
+    if (typeof outcome === 'number') return outcome
+    throw outcome ?? tooMany()
+  }
+
+  /**
+   * Rounds are transactions of their own, so the failure of one leaves the others alone.
+   * @returns null for a session whose user was left out
+   */
+  async #openRound(
+    items: readonly WaitingOpening[],
+    { skipLocked }: { readonly skipLocked: boolean },
+  ): Promise<(number | Error | null)[]> {
     const { database, store, sessionsPerUser } = this.options
     const node = { id: this.options.node.id, lease: this.options.node.lease }
     try {
       const { ids, displaced } = await database.transaction((tx) =>
-        store.open(tx, node, items, sessionsPerUser),
+        store.open(tx, node, items, { sessionsPerUser, skipLocked }),
       )
       // Others close the rows of a lease that is over.
       if (this.options.node.lease !== node.lease) this.options.leaseChanged()
       if (displaced.length > 0) this.options.displaced(displaced)
       const full = () => new AppError('session_limit_reached', `at most ${sessionsPerUser}`)
-      return ids.map((id) => id ?? full())
+      return ids.map((id) => (id === 'limit' ? full() : id === 'locked' ? null : id))
     } catch (error) {
       return items.map(() => error as Error)
     }

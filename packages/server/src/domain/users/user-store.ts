@@ -100,6 +100,7 @@ const lockDeviceLists: BulkSelect = {
   columns: camelCaseText(['app_id', 'user_id', 'last_device_sn', 'devices_changed_at'], 't'),
   lock: 'for no key update',
 }
+const lockFreeDeviceLists: BulkSelect = { ...lockDeviceLists, skipLocked: true }
 const setDeviceLists: BulkUpdate = {
   table: 'users',
   set: columnsOf(usersTable, 'last_device_sn', 'devices_changed_at'),
@@ -390,9 +391,15 @@ export class UserStore {
   /**
    * Locks users for changes of their devices, so that two logins with the same new device follow one
    * another. In the order of the keys.
+   * @param skipLocked leaves out users that another transaction has locked
    */
-  async lockDeviceLists(tx: Tx, users: readonly UserKey[]): Promise<DeviceList[]> {
-    return this.#database.bulk(tx, lockDeviceLists, users.map(userKeyRow))
+  async lockDeviceLists(
+    tx: Tx,
+    users: readonly UserKey[],
+    { skipLocked }: { readonly skipLocked: boolean },
+  ): Promise<DeviceList[]> {
+    const statement = skipLocked ? lockFreeDeviceLists : lockDeviceLists
+    return this.#database.bulk(tx, statement, users.map(userKeyRow))
   }
 
   /** Changes the device lists of locked users; the time of the last change grows. */

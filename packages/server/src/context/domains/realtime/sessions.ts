@@ -10,7 +10,7 @@ import type { Domain } from '../../domain.js'
 import type { Infrastructure } from '../../infrastructure.js'
 
 export function createSessions(
-  { database, stores, epoch, sessions, admission, delivery, clock }: Infrastructure,
+  { database, stores, epoch, sessions, admission, delivery, metrics, clock }: Infrastructure,
   {
     config,
     devices,
@@ -28,6 +28,7 @@ export function createSessions(
     devices,
     tokens,
     clock,
+    observer: metrics.storage.batches.devices,
   })
   const sessionService = new SessionService({
     devices: connections,
@@ -42,7 +43,7 @@ export function createSessions(
   const sessionLimits = { pingMs, maxFrameBytes, callsInProgress, transactionTtlMs }
   const run = sessionPurge({ database, store: stores.sessions })
   return {
-    services: { sessionService, sessionLimits },
+    services: { sessionService, sessionLimits, deviceConnections: connections },
     // The embedded database has no rows of sessions.
     maintenanceTasks:
       database.dialect.name === 'postgres'

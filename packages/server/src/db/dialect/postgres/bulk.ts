@@ -65,13 +65,21 @@ function bulkInsert(
  * All parts of a key are columns of the arrays, so that no plan is tempted to walk all rows with
  * one part of it.
  */
-function bulkSelect({ table, joins = '', keys, columns, lock }: BulkSelect): BulkStatement {
+function bulkSelect({
+  table,
+  joins = '',
+  keys,
+  columns,
+  lock,
+  skipLocked = false,
+}: BulkSelect): BulkStatement {
   const { given, on } = keyParts(keys)
+  const skip = skipLocked ? ' skip locked' : ''
   const found = (rows: string) =>
     `select ${columns} from ${rows} as v join ${table} as t on ${on} ${joins}`
   return {
     sql: lock
-      ? `${found(rowsOfArrays(given, { place: 'place' }))} order by v.place ${lock} of t`
+      ? `${found(rowsOfArrays(given, { place: 'place' }))} order by v.place ${lock} of t${skip}`
       : found(rowsOfArrays(given)),
     parameters: transpose(keys),
   }
