@@ -39,13 +39,13 @@ export interface OnlineFigures {
 
 /** Ratios of this build's rows to each other and to the bare servers, one for each round. */
 export interface OnlineRatios {
-  /** Sends with nobody connected by those of the echo; without an echo NaN, as the others. */
+  /** Sends with no user connected by those of the echo; without an echo NaN, as the others. */
   readonly sendsOfEcho: readonly number[]
   readonly onlineOfOffline: readonly number[]
   /** The same by processor time, which other work of the machine changes less. */
   readonly sendsOfEchoCpu: readonly number[]
   readonly onlineOfOfflineCpu: readonly number[]
-  /** Processor time of an opening by that of a send with nobody connected. */
+  /** Processor time of an opening by that of a send with no user connected. */
   readonly firstOpeningInSends: readonly number[]
   readonly openingInSends: readonly number[]
   readonly fanOutOfBare: readonly number[]
@@ -122,14 +122,14 @@ function isMeasured({ runs }: Row): boolean {
 }
 
 function ratiosOf(sends: Sends, openings: Openings, fanOuts: FanOuts): OnlineRatios {
-  const { nobody, everybody } = sends.saturated
+  const { none, all } = sends.saturated
   const bare = { party: 'bare' } as const
-  const sendUs = cpuUsOf(nobody)
+  const sendUs = cpuUsOf(none)
   return {
-    sendsOfEcho: nobody.ratios('this', bare),
-    onlineOfOffline: everybody.ratios('this', { row: nobody, party: 'this' }),
-    sendsOfEchoCpu: quotients(cpuUsOf(nobody, 'bare'), sendUs),
-    onlineOfOfflineCpu: quotients(sendUs, cpuUsOf(everybody)),
+    sendsOfEcho: none.ratios('this', bare),
+    onlineOfOffline: all.ratios('this', { row: none, party: 'this' }),
+    sendsOfEchoCpu: quotients(cpuUsOf(none, 'bare'), sendUs),
+    onlineOfOfflineCpu: quotients(sendUs, cpuUsOf(all)),
     firstOpeningInSends: quotients(cpuUsOf(openings.first), sendUs),
     openingInSends: quotients(cpuUsOf(openings.back), sendUs),
     fanOutOfBare: fanOuts.single.ratios('this', bare),

@@ -30,8 +30,8 @@ test('rates are compared turn by turn, and rounds by the median of their turns',
 })
 
 test('rows are compared with each other in the same turns', () => {
-  const offline = new Row('nobody', 'message')
-  const online = new Row('everybody', 'message')
+  const offline = new Row('no user connected', 'message')
+  const online = new Row('all users connected', 'message')
   offline.add(0, { this: run(100, 1) })
   online.add(0, { this: run(80, 1) })
   expect(online.ratios('this', { row: offline, party: 'this' })).toEqual([0.8])

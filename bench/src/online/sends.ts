@@ -1,4 +1,4 @@
-/** Sends over HTTP with nobody and with everybody connected. */
+/** Sends over HTTP with no user and with all users connected. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { requestOnce, type LoadOrder, type LoadResult } from '../load/load-run.js'
 import { requestSource } from '../load/plan.js'
@@ -9,8 +9,13 @@ import { Row, type Run, type Turn } from './rows.js'
 import { bareParty, type Measured, type Side, withCpu } from './sides.js'
 
 const connections = 64
-const states = ['nobody', 'everybody'] as const
+/** The users that are connected. */
+const states = ['none', 'all'] as const
 type State = (typeof states)[number]
+const stateNames: Readonly<Record<State, string>> = {
+  none: 'no user connected',
+  all: 'all users connected',
+}
 
 /** A rate of sends, null for as many as are answered, and its share of the time of a run. */
 const rates = [
@@ -20,7 +25,7 @@ const rates = [
 ] as const
 type Rate = (typeof rates)[number]
 
-/** Alternations of nobody and everybody in a round. */
+/** Alternations of the states in a round. */
 const turnsOfRound = 2
 /** Alternations of two builds in a run of a load. */
 const slicesOfRun = 4
@@ -41,11 +46,11 @@ export class Sends implements Disposable {
     private readonly echo: Echo | null,
   ) {
     const rowsOf = (state: State) =>
-      rates.map(({ name }) => new Row(`sends ${name}, ${state} online`, 'message'))
-    this.#rows = { nobody: rowsOf('nobody'), everybody: rowsOf('everybody') }
+      rates.map(({ name }) => new Row(`sends ${name}, ${stateNames[state]}`, 'message'))
+    this.#rows = { none: rowsOf('none'), all: rowsOf('all') }
     this.#idle = {
-      nobody: new Row('idle, nobody online', 'second'),
-      everybody: new Row('idle, everybody online', 'second'),
+      none: new Row(`idle, ${stateNames.none}`, 'second'),
+      all: new Row(`idle, ${stateNames.all}`, 'second'),
     }
     this.rows = [...Object.values(this.#rows).flat(), ...Object.values(this.#idle)]
   }
@@ -60,8 +65,8 @@ export class Sends implements Disposable {
 
   /** Sends at saturation. */
   get saturated(): Readonly<Record<State, Row>> {
-    const [nobody, everybody] = states.map((state) => this.#rows[state][0]) as [Row, Row]
-    return { nobody, everybody }
+    const [none, all] = states.map((state) => this.#rows[state][0]) as [Row, Row]
+    return { none, all }
   }
 
   /** Starts all conversations, and compiles what the loads run in services that have just started. */
@@ -77,7 +82,7 @@ export class Sends implements Disposable {
   async measure(round: number, seconds: number): Promise<void> {
     for (let turn = 0; turn < turnsOfRound; turn++)
       for (const state of inTurn(states, turn)) {
-        for (const side of this.sides) await (state === 'nobody' ? side.close() : side.open())
+        for (const side of this.sides) await (state === 'none' ? side.close() : side.open())
         for (const [index, rate] of rates.entries()) {
           const row = this.#rows[state][index] as Row
           for (const each of await this.#turns(rate, state, { turn: round + turn, seconds }))
@@ -98,8 +103,8 @@ export class Sends implements Disposable {
     const turns: Turn[] = []
     for (let slice = 0; slice < slices; slice++) {
       const runs: [string, Run][] = []
-      // At a fixed rate the echo is the same whoever is connected.
-      if (this.echo && (perSecond === null || state === 'nobody')) {
+      // At a fixed rate the echo is the same in both states.
+      if (this.echo && (perSecond === null || state === 'none')) {
         const order = orderOf(this.sides[0] as Side, length, perSecond)
         const run = await this.#run(bareParty(this.echo), { ...order, port: this.echo.port })
         runs.push(['bare', run])
@@ -114,7 +119,7 @@ export class Sends implements Disposable {
   }
 
   async #runOn(side: Side, order: LoadOrder, state: State): Promise<Run> {
-    if (state === 'nobody') return this.#run(side, order)
+    if (state === 'none') return this.#run(side, order)
     await side.swarms.run('service', 'beginTiming')
     const run = await this.#run(side, order)
     const { count, p50Ms } = await side.swarms.run('service', 'endTiming')

@@ -42,7 +42,7 @@ function figuresOf(row: Pick<RowFigures, 'parties' | 'rateOf'>): OnlineFigures {
 test('each party has its line, and the worst p99 counts', () => {
   const parties = { this: party(100, 200), bare: party(400, 20) }
   const text = onlineTables([figuresOf({ parties, rateOf: { bare: [0.25, 0.25] } })])
-  expect(text).toMatch(/^sends +bare server +400 +30 +20 /m)
+  expect(text).toMatch(/^sends +bare echo +400 +30 +20 /m)
   expect(text).toMatch(/^sends +this build +100 +300 +200 .* 1\.50 +4\.00 +- +-$/m)
   expect(text).not.toContain('This build by the other')
 })
@@ -50,7 +50,7 @@ test('each party has its line, and the worst p99 counts', () => {
 test('figures have their aims, and what was not measured has no line', () => {
   const text = onlineTables([figuresOf({ parties: {}, rateOf: {} })])
   expect(text).toMatch(/of the echo +0\.55 \(0\.50 to 0\.60\) +0\.5 +met/)
-  expect(text).toMatch(/of nobody online +0\.80 .* 0\.9 +MISSED/)
+  expect(text).toMatch(/of those with none +0\.80 .* 0\.9 +MISSED/)
   expect(text).toMatch(/first opening, in sends +5\.50 .* 6 +met/)
   expect(text).not.toContain('messages to all')
 })

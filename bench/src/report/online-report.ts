@@ -40,16 +40,15 @@ const heads = [
   'deliveries',
 ]
 
-const partyNames: Readonly<Record<Party, string>> = {
-  bare: 'bare server',
-  this: 'this build',
-  other: 'other build',
+function partyName(party: Party, unit: Unit): string {
+  if (party !== 'bare') return `${party} build`
+  return unit === 'message' ? 'bare echo' : 'bare server'
 }
 
 function linesOf({ what, unit, parties }: RowFigures): string[][] {
   return (['bare', 'this', 'other'] as const).flatMap((party) => {
     const figures = parties[party]
-    return figures ? [[what, partyNames[party], ...cellsOf(figures, unit)]] : []
+    return figures ? [[what, partyName(party, unit), ...cellsOf(figures, unit)]] : []
   })
 }
 
@@ -74,9 +73,9 @@ const decimals = (value: number) => value.toFixed(2)
 /** Figures with an aim, of this build; the memory of the other one beside it. */
 function aimsOf({ ratios, memory, errors }: OnlineFigures): string[][] {
   return [
-    ...atLeast('sends at saturation, nobody online, of the echo', ratios.sendsOfEcho, 0.5),
+    ...atLeast('sends at saturation, no user connected, of the echo', ratios.sendsOfEcho, 0.5),
     ...atLeast('the same by processor time', ratios.sendsOfEchoCpu, 0.5),
-    ...atLeast('sends, everybody online, of nobody online', ratios.onlineOfOffline, 0.9),
+    ...atLeast('sends, all users connected, of those with none', ratios.onlineOfOffline, 0.9),
     ...atLeast('the same by processor time', ratios.onlineOfOfflineCpu, 0.9),
     ...atMost('first opening, in sends', ratios.firstOpeningInSends, 6),
     ...atMost('opening after a cut, in sends', ratios.openingInSends, 2.5),

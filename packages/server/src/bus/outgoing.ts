@@ -48,7 +48,7 @@ export class Outgoing {
   /** @returns why the message does not leave; null when it does */
   add<T extends Topic>(topic: T, message: BusMessages[T]): BusLoss | null {
     const json = stringifyJson([topic, message])
-    const { key, position } = placeOf(topic, message, json)
+    const { key, position } = mergeKeyOf(topic, message, json)
     const before = this.#waiting.get(key)
     if (before) {
       if (before.position < position) this.#waiting.set(key, { topic, json, position })
@@ -78,7 +78,7 @@ export class Outgoing {
 }
 
 /** Messages of the same key leave as one. */
-function placeOf<T extends Topic>(
+function mergeKeyOf<T extends Topic>(
   topic: T,
   message: BusMessages[T],
   json: string,

@@ -5,7 +5,7 @@ import type { Carrier, OpenCarrier } from './carrier.js'
 import { MemoryBus } from './memory-bus.js'
 import { type BusLoss, Outgoing } from './outgoing.js'
 import { toMessage } from './received-messages.js'
-import { FrameReader, FrameWriter } from './text-frames.js'
+import { TextReader, TextWriter } from './text-frames.js'
 
 export interface BusObserver {
   sent(topics: readonly Topic[], bytes: number): void
@@ -54,8 +54,8 @@ interface Connection {
 export class SharedBus implements Bus {
   readonly #local: MemoryBus
   readonly #name = randomBytes(9).toString('base64url')
-  readonly #writer = new FrameWriter(this.#name)
-  readonly #reader = new FrameReader()
+  readonly #writer = new TextWriter(this.#name)
+  readonly #reader = new TextReader()
   readonly #outgoing = new Outgoing()
   readonly #times: typeof defaultTimes
   readonly #reconnected: (() => void)[] = []

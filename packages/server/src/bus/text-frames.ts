@@ -24,7 +24,7 @@ const maxParts = 100
 export const maxMessageBytes = maxParts * partBytes
 
 /** Puts messages, as JSON, into as few texts as hold them. Longer ones are cut into parts. */
-export class FrameWriter {
+export class TextWriter {
   #cut = 0
 
   constructor(private readonly from: string) {}
@@ -81,7 +81,7 @@ interface Unfinished {
 }
 
 /** Joins the parts of messages. Those that stay incomplete for 2 s are forgotten. */
-export class FrameReader {
+export class TextReader {
   readonly #unfinished = new Map<string, Unfinished>()
   #bytes = 0
 

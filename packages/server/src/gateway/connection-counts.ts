@@ -22,26 +22,26 @@ interface BoundedConnection {
   readonly state: string
   readonly host: {
     readonly edge: Pick<Edge, 'bodies' | 'connections'>
-    /** The memory of unfinished frames. */
+    /** The memory of unfinished messages. */
     readonly unfinishedBytes: BytesByUser
   }
   close(code: CloseName, reason: string): void
 }
 
 /**
- * Counts of one connection: bytes before its session, memory of an unfinished frame, frames without
- * a call, and bytes that its client has not read.
+ * Counts of one connection: bytes before its session, memory of an unfinished message, frames
+ * without a call, and bytes that its client has not read.
  */
 export class ConnectionCounts {
   #unreadBytes = 0
   #unopenedBytes = 0
   #idleFrames = 0
   #idleFramesFrom = 0
-  /** The memory of the unfinished frame. */
+  /** The memory of the unfinished message. */
   #part: ArrivingBody | null = null
-  /** Those of the unfinished frame when it last made progress. */
+  /** The {@link FrameReader.steps} at which the unfinished message last made progress. */
   #steps = 0
-  /** The part of that memory which its user is charged. */
+  /** The part of its memory that its user is charged. */
   #userBytes = 0
 
   constructor(private readonly connection: BoundedConnection) {}
@@ -57,7 +57,10 @@ export class ConnectionCounts {
       )
   }
 
-  /** Counts the memory of the unfinished message. @param reader null: the bytes ended together with one */
+  /**
+   * Counts the memory of the unfinished message.
+   * @param reader null: the bytes ended together with a message
+   */
   holdUnfinished(reader: FrameReader | null): void {
     if (reader === null) this.#endPart()
     else this.#holdPart(reader)
@@ -101,7 +104,7 @@ export class ConnectionCounts {
     this.holdUnread(0)
   }
 
-  /** Counts the memory of an unfinished frame, among all bodies and for its user. */
+  /** Counts the memory of an unfinished message, among all bodies and for its user. */
   #holdPart({ retained, bytes, reads, steps }: FrameReader): void {
     const { connection } = this
     this.#part ??= connection.host.edge.bodies.begin({
@@ -127,7 +130,7 @@ export class ConnectionCounts {
     this.#chargeUser(0)
   }
 
-  /** @returns the bytes of all unfinished frames of the user */
+  /** @returns the bytes of all unfinished messages of the user */
   #chargeUser(bytes: number): number {
     const { host, session } = this.connection
     if (session === null) return 0

@@ -46,7 +46,7 @@ export interface ConnectionHost {
   readonly observer: GatewayObserver
   /** Connections with bytes that the client has not read. */
   readonly unread: Set<Connection>
-  /** The memory of unfinished frames. */
+  /** The memory of unfinished messages. */
   readonly unfinishedBytes: BytesByUser
   /** Opens the session. */
   open(connection: Connection, frame: ReceivedCall): void
@@ -84,7 +84,10 @@ export class Connection implements ClientConnection, SocketEvents, FrameEvents, 
   expiresAt: number | null = null
   /** The close code of credentials that were refused in a call; the next heartbeat closes with it. */
   refusedWith: CloseName | null = null
-  /** Code of the close frame that came first; 1006 without one. */
+  /**
+   * The code that is counted when the connection ends: that of the first close frame; 1006 without
+   * one, and after a violation of RFC 6455 by the client.
+   */
   #closeCode = endedWithoutClose
   #closeTimer: NodeJS.Timeout | undefined
   /** null: the last bytes ended together with a message. */

@@ -6,7 +6,7 @@ export const maxFrameBytes = 1_048_576 + 4_096
 export const maxFragments = 1_024
 /** The most bytes that a connection sends before its session is open. */
 export const maxUnopenedBytes = 16_384
-/** The most memory that unfinished frames of one user take. */
+/** The most memory that unfinished messages of one user take. */
 export const unfinishedUserBytes = 8_388_608
 /** The reads of a frame from which on they have at least {@link smallRead} bytes on average. */
 export const smallReads = 64

@@ -42,7 +42,10 @@ export class AccountService {
     return requirePresent(await database.read((db) => store.find(db, appId, userId)))
   }
 
-  /** Returns the state of a user, at most a second old; null when the user never existed. */
+  /**
+   * Returns the state of a user; null when the user never existed. A cached state misses changes by
+   * other nodes for at most a second.
+   */
   findState(
     appId: string,
     userId: Int64,

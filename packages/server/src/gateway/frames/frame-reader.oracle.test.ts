@@ -39,7 +39,7 @@ function bytesOf({ opcode, payload, isFinal, reserved = 0, isMasked = true, ...m
   return bytes
 }
 
-/** What a reader reports, in its order, until it reads nothing more. */
+/** The reports of a reader, in their order, until it reads nothing more. */
 type Seen = string[]
 
 function described(bytes: Buffer): string {

@@ -71,17 +71,17 @@ export class FrameReader {
 
   /** @returns false when the chunk ends together with a message */
   add(chunk: Buffer): boolean {
-    let begun: number | null = null
-    let rest = chunk
-    while (rest.length > 0 && !this.#isOver) {
-      rest = rest.subarray(this.#keep(rest))
+    let rest: number | null = null
+    let unread = chunk
+    while (unread.length > 0 && !this.#isOver) {
+      unread = unread.subarray(this.#keep(unread))
       if (this.#partBytes < this.#needed) break
       const after = this.#readFrames()
-      if (after !== null) begun = after + rest.length
+      if (after !== null) rest = after + unread.length
     }
     if (this.#isOver) return true
     if (this.#partBytes === 0 && this.#opcode === continuation) return false
-    this.#count(chunk, begun)
+    this.#count(chunk, rest)
     return true
   }
 
@@ -92,22 +92,26 @@ export class FrameReader {
    */
   #keep(bytes: Buffer): number {
     const missing = this.#needed - this.#partBytes
-    const isWhole = this.#parts.length === 0 || bytes.length <= missing
-    const kept = isWhole ? bytes : bytes.subarray(0, missing)
+    const keepsAll = this.#parts.length === 0 || bytes.length <= missing
+    const kept = keepsAll ? bytes : bytes.subarray(0, missing)
     this.#parts.push(kept)
     this.#partBytes += kept.length
     return kept.length
   }
 
-  /** @param begun the bytes of a message that has begun in the chunk; null: none has */
-  #count(chunk: Buffer, begun: number | null): void {
-    if (begun !== null) {
+  /**
+   * Counts a chunk that ends within a message.
+   * @param rest the bytes after the end of the last message that ended in the chunk; null: none
+   * ended
+   */
+  #count(chunk: Buffer, rest: number | null): void {
+    if (rest !== null) {
       this.bytes = 0
       this.reads = 0
       this.#readBytes = 0
     }
     const before = this.bytes
-    this.bytes += begun ?? chunk.length
+    this.bytes += rest ?? chunk.length
     this.steps += Math.floor(this.bytes / stepBytes) - Math.floor(before / stepBytes)
     this.reads++
     // A part of a chunk keeps all of it.

@@ -67,7 +67,10 @@ interface GroupCacheOptions {
   readonly memberCache: InvalidatedCache<MemberKey, Member>
 }
 
-/** Cached groups and members for sends and history, at most a second old. */
+/**
+ * Cached groups and members for sends and history. They miss changes by other nodes for at most a
+ * second.
+ */
 export class GroupCache {
   constructor(private readonly options: GroupCacheOptions) {}
 

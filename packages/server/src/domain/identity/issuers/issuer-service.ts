@@ -24,7 +24,7 @@ interface IssuerServiceOptions {
 export class IssuerService {
   constructor(private readonly options: IssuerServiceOptions) {}
 
-  /** Finds an issuer by its exact name, at most a second old. */
+  /** Finds an issuer by its exact name. Changes by other nodes show within a second. */
   async find(appId: string, issuer: string): Promise<OpenIssuer | null> {
     return confirmRefusal(
       (freshness) => this.#find(appId, issuer, freshness),

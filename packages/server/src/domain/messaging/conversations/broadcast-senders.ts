@@ -49,7 +49,10 @@ export class BroadcastSenders {
     this.options.cache.drop(appId)
   }
 
-  /** Finds the senders of an app; the answer is at most one second old. */
+  /**
+   * Finds the senders of an app. The first broadcast of a sender on another node is missed for at
+   * most a second.
+   */
   async find(appId: string): Promise<SenderIds> {
     const { database, store, cache } = this.options
     const known = cache.get(appId)

@@ -89,9 +89,11 @@ export class ChangeStore {
             'x.alteration',
             sql<AlterationKind>`x.kind`.as('kind'),
             'x.msg_id as messageId',
-            // A range of whole keys: with equal conversation and message, PostgreSQL may read all changes
-            // of the conversation by the primary key, which statistics can make look as cheap. SQLite
-            // has the whole range from values without an affinity of their own.
+            // A range of whole keys: with equal conversation and message, PostgreSQL may read all
+            // changes of the conversation by the primary key, which statistics can make look as
+            // cheap. `coalesce` and `+ 0` turn columns into expressions, which have no affinity of
+            // their own: SQLite uses the index for all four columns only where none of the values
+            // that they are compared with is a column.
             sql<number>`case when (select l.change from message_changes l
               where (l.app_id, l.low_id, l.high_id, l.msg_id) <=
                 (coalesce(x.app_id, ''), ${param('lowId')}, ${param('highId')}, x.msg_id + 0)

@@ -35,7 +35,7 @@ export interface ReceiptProof {
   readonly secret: string
 }
 
-/** The certificates of applications for senders, at most a second old. */
+/** The certificates of applications for senders. Changes by other nodes show within a second. */
 export interface KnownCertificates {
   /** Returns the certificates by ID; empty when the application has none. */
   of(appId: string): Promise<readonly PushCertificateEntry[]>
