@@ -104,7 +104,7 @@ const writes = [
 
 /** Returns the tables that a source writes. A bulk statement with keys and without new values only reads. */
 function tablesWrittenIn(source: string): Set<string> {
-  const text = source.replaceAll(/: BulkSelect(?: =)? \{[\s\S]*?\n\}/g, '')
+  const text = source.replaceAll(/: BulkSelect(?: =)? \{(?:.*\}$|[\s\S]*?\n\})/gm, '')
   const found = writes.flatMap((pattern) =>
     [...text.matchAll(pattern)].map(([, table = '']) => table),
   )

@@ -43,6 +43,7 @@ describe.each(testBackends())('metrics of the outbox on $name', (backend) => {
       chunks: () => 0,
       positions: () => 0,
       files: () => 0,
+      devices: () => 0,
       sessions: () => 0,
     })
     consumer = new TestConsumer('slow')
