@@ -54,6 +54,7 @@ const args = [
   vitest,
   'run',
   '--reporter=default',
+  '--reporter=./scripts/failures-reporter.mjs',
   '--reporter=json',
   `--outputFile.json=${report}`,
   ...process.argv.slice(2),
