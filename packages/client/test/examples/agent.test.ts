@@ -175,7 +175,7 @@ it('kills of the service and of the assistant in mid-sentence lose and double no
   lab = await Lab.start()
   const random = new Random(Number(process.env.HERMOD_TEST_SEED ?? 20_260_101))
   await lab.startAgent()
-  const counts = isFullRun ? [150, 120, 160, 140] : [40]
+  const counts = isFullRun ? [80, 60, 90] : [40]
   const asked = [...counts]
   const agentKills = isFullRun ? 3 : 1
   for (const count of counts) {

@@ -45,7 +45,7 @@ const parallelTransactions = 4
 /** Each costs a hash, as does each registration of the other floods. */
 const manyRegistrations = 300
 /** More than are served at once and wait. */
-const floodSize = isFullRun ? 200 : 60
+const floodSize = isFullRun ? 120 : 60
 let names = 0
 
 function register(api: Api, options: CallOptions): Promise<Answer> {

@@ -11,7 +11,7 @@ import { Random } from '../support/random.js'
 const folder = resolve(import.meta.dirname, '../support/database')
 /** HERMOD_TEST_SEED repeats a run as far as the choices of the test go. */
 const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_102)
-const rounds = isFullRun ? 8 : 2
+const rounds = isFullRun ? 5 : 2
 /** More rounds follow while no kill has met a job. */
 const maxRounds = 16
 const jobsPerNode = 30

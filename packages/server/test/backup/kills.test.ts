@@ -18,7 +18,7 @@ import { Random } from '../support/random.js'
 import { WatchedServer } from '../support/watched-server.js'
 
 /** The kills of all kinds of backups together; HERMOD_TEST_BACKUP_KILLS sets their number. */
-const allKills = Number(process.env.HERMOD_TEST_BACKUP_KILLS ?? (isFullRun ? 10 : 1))
+const allKills = Number(process.env.HERMOD_TEST_BACKUP_KILLS ?? (isFullRun ? 6 : 1))
 const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_103)
 const embedded = testBackends('durable').filter(({ name }) => name === 'sqlite')
 const kinds = embedded.flatMap((backend) => [

@@ -44,7 +44,7 @@ import { hookSecret, hookSettings, startReceiver } from '../support/webhooks/hoo
 const random = new Random(Number(process.env.HERMOD_TEST_SEED ?? 20_260_101))
 const patience = { timeoutMs: 30_000 }
 /** HERMOD_TEST_BACKUP_KILLS sets the number. */
-const kills = Number(process.env.HERMOD_TEST_BACKUP_KILLS ?? (isFullRun ? 10 : 1))
+const kills = Number(process.env.HERMOD_TEST_BACKUP_KILLS ?? (isFullRun ? 6 : 1))
 const flippedBytes = isFullRun ? 100 : 10
 
 async function page(api: Api, after: string): Promise<EventPage> {

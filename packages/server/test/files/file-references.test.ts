@@ -32,7 +32,7 @@ import { WatchedServer } from '../support/watched-server.js'
 
 const password = 'correct horse'
 const dayHours = 24
-const rounds = isFullRun ? 6 : 2
+const rounds = isFullRun ? 4 : 2
 
 for (const backend of anyBackend()) {
   describe(`references to files on ${backend.name}`, () => {

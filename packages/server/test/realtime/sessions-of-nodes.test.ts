@@ -98,7 +98,7 @@ describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
         timeoutMs: 3_000,
       })
       await viewer.succeed('presence.subscribe', { user_ids: [user.id] })
-      for (let move = 0; move < (isFullRun ? 100 : 10); move++) {
+      for (let move = 0; move < (isFullRun ? 40 : 10); move++) {
         const after = await open(move % 2 === 0 ? first : second, user)
         expect(await isOnline(move % 2 === 0 ? second : first, user)).toBe(true)
         expect((await before.closed()).code).toBe(closeCodes.replaced)

@@ -32,7 +32,7 @@ const attackersAddress = '127.0.0.66'
 export const fromAttacker = { headers: { 'x-forwarded-for': attackersAddress } }
 const mebibyte = 1_048_576
 /** Duration of an attack. */
-export const attackMs = isFullRun ? 8_000 : 2_000
+export const attackMs = isFullRun ? 5_000 : 2_000
 /** Stalled bodies and unread answers end sooner than by default, except in the full run. */
 export const shortStall = isFullRun ? {} : { HERMOD_STALL_SECONDS: '3' }
 const pauseMs = 20

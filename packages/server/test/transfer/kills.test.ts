@@ -16,8 +16,8 @@ import {
 
 const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
 /** The killed exports, and the killed imports, on each database. HERMOD_TEST_KILLS sets another number. */
-const kills = Number(process.env.HERMOD_TEST_KILLS ?? (isFullRun ? 10 : 1))
-const messages = isFullRun ? 30_000 : 5_000
+const kills = Number(process.env.HERMOD_TEST_KILLS ?? (isFullRun ? 6 : 1))
+const messages = isFullRun ? 15_000 : 5_000
 
 /** In the usual run each database has one of the kinds. */
 const kindsOf = ({ name }: Backend) =>

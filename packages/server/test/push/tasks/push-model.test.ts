@@ -17,7 +17,7 @@ import { PushWorld, receiptFields } from '../../support/push/push-world.js'
 import { Random } from '../../support/random.js'
 
 const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
-const rounds = isFullRun ? 5 : 1
+const rounds = isFullRun ? 3 : 1
 const usersAtFirst = 24
 const patienceMs = 240_000
 const stormyLifeSeconds = 4
