@@ -413,7 +413,7 @@ if (isFullRun)
   describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
     'limits of two nodes',
     (backend) => {
-      const perSecond = 100
+      const perSecond = 50
       let database: Awaited<ReturnType<typeof backend.createDatabase>>
       let nodes: readonly ServerProcess[] = []
 

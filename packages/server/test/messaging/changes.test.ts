@@ -592,7 +592,7 @@ for (const backend of testBackends()) {
       expect(
         rowsRead((plan as NonNullable<typeof plan>)['QUERY PLAN'][0].Plan),
         message,
-      ).toBeLessThan(500)
+      ).toBeLessThan(1_000)
     }
   })
 }
