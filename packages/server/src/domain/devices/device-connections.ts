@@ -2,6 +2,7 @@ import { AppError } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../db/database.js'
 import { type Clock, hourMs } from '../../lib/clock.js'
 import { type BatchObserver, BatchQueue } from '../../lib/concurrency/batch-queue.js'
+import { Slots } from '../../lib/concurrency/slots.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import { keyText } from '../../lib/ids/key-text.js'
 import { roundsOf } from '../../lib/rounds.js'
@@ -47,10 +48,14 @@ type TokenUse = DeviceUse & Pick<ConnectingToken, 'tokenHash'>
 
 const maxBatchSize = 100
 const maxQueued = 20_000
+/** Devices that wait for their user at once: each one holds a connection to the database. */
+const waitingAtOnce = 4
+const tooMany = () => new AppError('unavailable', 'too many devices are waiting')
 
 /** Finds the devices of connections (rule D6). */
 export class DeviceConnections {
   readonly #queue: BatchQueue<TokenUse, number | null>
+  readonly #alone = new Slots({ parallel: waitingAtOnce, maxWaiting: maxQueued, full: tooMany })
 
   constructor(private readonly options: DeviceConnectionsOptions) {
     this.#queue = new BatchQueue({
@@ -60,7 +65,7 @@ export class DeviceConnections {
       // The clients that come meanwhile are one batch.
       maxBatches: 1,
       run: (uses) => this.#openTogether(uses),
-      full: () => new AppError('unavailable', 'too many devices are waiting'),
+      full: tooMany,
       isErrorOfOne: (error) => !isDatabaseFailure(error),
       observer: options.observer,
     })
@@ -91,7 +96,8 @@ export class DeviceConnections {
     const { userAgent = null, platform } = client
     const use = { appId, userId, deviceGuid, userAgent, ...definedOnly({ platform }) }
     const tokenUse = { ...use, tokenHash }
-    return (await this.#queue.add(tokenUse)) ?? this.#openAlone(tokenUse)
+    const deviceSn = await this.#queue.add(tokenUse)
+    return deviceSn ?? this.#alone.run(() => this.#openAlone(tokenUse))
   }
 
   /**

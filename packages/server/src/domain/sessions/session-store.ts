@@ -2,6 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import type { Queryable, StatementTx, Tx } from '../../db/database.js'
 import { postgresTime } from '../../db/database-now.js'
 import { sql } from '../../db/kysely.js'
+import { keyText } from '../../lib/ids/key-text.js'
 import { stringifyJson } from '../../lib/json.js'
 import type {
   DeviceSessionRow,
@@ -283,7 +284,7 @@ function givenRows(sessions: readonly (SessionKey & Partial<HeldSession>)[]) {
 }
 
 function userOf({ appId, userId }: Pick<SessionKey, 'appId' | 'userId'>): string {
-  return `${appId}/${userId}`
+  return keyText(appId, userId)
 }
 
 function toKey({ app_id, user_id, session_id }: KeyRow): SessionKey {

@@ -1,6 +1,7 @@
 import { AppError } from '@hermod/protocol'
 import type { Database } from '../../db/database.js'
 import { type BatchObserver, BatchQueue } from '../../lib/concurrency/batch-queue.js'
+import { Slots } from '../../lib/concurrency/slots.js'
 import { keyText } from '../../lib/ids/key-text.js'
 import { roundsOf } from '../../lib/rounds.js'
 import type { DisplacedSession, SessionKey, SessionNode, SessionOpening } from './session-model.js'
@@ -36,12 +37,19 @@ interface WaitingOpening extends SessionOpening {
 const maxBatchSize = 500
 const batchesAtOnce = 2
 const maxQueued = 20_000
+/** Sessions that wait for their user at once: each one holds a connection to the database. */
+const waitingAtOnce = 4
 const defaultWaitMs = 2_000
 
 /** Writes the sessions that open and close on this node, in batches. */
 export class SessionWriter {
   readonly #openings: BatchQueue<WaitingOpening, number | null>
   readonly #closings: BatchQueue<SessionKey, void>
+  readonly #alone = new Slots({
+    parallel: waitingAtOnce,
+    maxWaiting: maxQueued,
+    full: tooMany,
+  })
 
   constructor(private readonly options: SessionWriterOptions) {
     const common = {
@@ -85,7 +93,7 @@ export class SessionWriter {
       }, this.options.waitMs ?? defaultWaitMs)
       void this.#openings
         .add(item)
-        .then((id) => id ?? this.#openAlone(item))
+        .then((id) => id ?? this.#alone.run(() => this.#openAlone(item)))
         .then(resolve, reject)
         .finally(() => clearTimeout(timer))
     })
