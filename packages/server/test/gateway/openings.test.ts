@@ -87,23 +87,28 @@ describe.each(testBackends())('openings at the same time on $name', (backend) =>
   })
 
   if (backend.name === 'postgres')
-    it('wait for a user that another transaction has locked alone, and a login on a known device does not', async () => {
-      const sessions = await Promise.all(Array.from({ length: 6 }, () => server.api.newSession()))
-      const [fresh, known, ...others] = sessions as [Session, Session, ...Session[]]
+    it('wait for users that another transaction has locked beside the others, and a login on a known device does not wait', async () => {
+      const newSessions = (count: number): Promise<Session[]> =>
+        Promise.all(Array.from({ length: count }, () => server.api.newSession()))
+      // More than the pool has connections.
+      const locked = await newSessions(20)
+      const known = await server.api.newSession()
+      const others = await newSessions(4)
       const onPhone = (session: Session) => ({ session, deviceGuid: 'phone' })
       await server.api.login(known, 'phone')
+      const ids = [...locked, known].map(({ id }) => id)
       await server.sql.run('begin')
       let waiting: Promise<unknown>
       try {
         await server.sql.run(
-          `select 1 from users where user_id in (${fresh.id}, ${known.id}) for no key update`,
+          `select 1 from users where user_id in (${ids.join()}) for no key update`,
         )
-        waiting = openAll([onPhone(fresh), onPhone(known)])
+        waiting = openAll([...locked, known].map(onPhone))
         expect(await openAll(others.map(onPhone))).toEqual(others.map(() => 1))
         await server.api.login(known, 'phone')
       } finally {
         await server.sql.run('commit')
       }
-      expect(await waiting).toEqual([1, 1])
+      expect(await waiting).toEqual(ids.map(() => 1))
     })
 })
