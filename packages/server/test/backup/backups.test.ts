@@ -57,8 +57,8 @@ describe.each(embedded)('backups on $name', (backend) => {
         const text = `${index} ${count} ${'x'.repeat(500)}`
         await sendText(from.api, to.id, text)
         texts.push(text)
-        // The backups of the other tests have these messages, too.
-        await sleep(5)
+        // The backups of the other tests have these messages, too, one of them on a small disk.
+        await sleep(20)
       }
     })
     await waitFor(() => [...sent.values()].every((texts) => texts.length > 20), {

@@ -2,20 +2,19 @@ import type { CheckReport } from '@hermod/protocol'
 import { anyBackend, isFullRun, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { callHermod, runHermod } from '../support/hermod-command.js'
+import { InProcessServer } from '../support/in-process-server.js'
 import { type IntegrityCast, integrityCast } from '../support/integrity/cast.js'
-import { type Fault, faultsOf, withFaults } from '../support/integrity/faults.js'
+import { apartFaults, type Fault, faultsOf, withFaults } from '../support/integrity/faults.js'
 import { integrityFaults } from '../support/messaging/messaging.js'
-import { WatchedServer } from '../support/watched-server.js'
 
 describe.each(testBackends())('hermod check on $name', (backend) => {
-  let watched: WatchedServer
+  let watched: InProcessServer
   let cast: IntegrityCast
 
   beforeAll(async () => {
     // Of the disabled endpoint of the cast.
-    const env = { HERMOD_OUTBOUND_ALLOW: '127.0.0.1' }
-    watched = await WatchedServer.start(backend, { env })
-    cast = await integrityCast(watched.server)
+    watched = await InProcessServer.start(backend, { HERMOD_OUTBOUND_ALLOW: '127.0.0.1' })
+    cast = await integrityCast(watched)
   })
 
   afterAll(() => watched?.[Symbol.asyncDispose]())
@@ -39,7 +38,7 @@ describe.each(testBackends())('hermod check on $name', (backend) => {
   ]
 
   it('finds no fault in the data of a server, while it runs and after', async () => {
-    for (const stop of [async () => {}, () => watched.server.stop()]) {
+    for (const stop of [async () => {}, () => watched.stop()]) {
       await stop()
       const { code, out, err } = await check()
       expect({ code, err }).toEqual({ code: 0, err: '' })
@@ -92,21 +91,27 @@ describe.each(testBackends())('hermod check on $name', (backend) => {
     })
   })
 
-  it('a running server: finds every kind of fault', async () => {
+  // The full run has a check of all data for each of some 200 faults.
+  const timeoutMs = isFullRun ? 600_000 : 120_000
+
+  it('a running server: finds every kind of fault', { timeout: timeoutMs }, async () => {
+    await watched.stop()
     await watched.startAgain()
     // The faults of a check have one statement.
-    for (const fault of isFullRun ? faultsOf(cast) : oneEach()) {
-      const found = await withFaults(watched.sql, [fault], () => integrityFaults(watched.server))
-      expect(found, fault.statements.join('; ')).toContainEqual(finding(fault))
+    const planted = isFullRun ? faultsOf(cast).map((fault) => [fault]) : apartFaults(oneEach())
+    for (const faults of planted) {
+      const found = await withFaults(watched.sql, faults, () => integrityFaults(watched))
+      for (const fault of faults)
+        expect(found, fault.statements.join('; ')).toContainEqual(finding(fault))
     }
-    expect(await integrityFaults(watched.server)).toEqual([])
+    expect(await integrityFaults(watched)).toEqual([])
   })
 
   it('many faults: lists 100 and says that there are more', async () => {
     const many = 150
     const users = Array.from({ length: many }, (_, index) => `('test', ${index + 1})`).join(', ')
     await watched.sql.run(`insert into user_settings (app_id, user_id) values ${users}`)
-    const { api, operatorToken } = watched.server
+    const { api, operatorToken } = watched
     const { data } = await api.as(operatorToken).succeed<CheckReport>('POST', '/operator/v1/check')
     expect(data.truncated).toBe(true)
     expect(data.faults).toHaveLength(100)

@@ -4,9 +4,9 @@ import {
   type Answer,
   type Api,
   anyBackend,
+  type Backend,
   type CallOptions,
   isFullRun,
-  type ServerProcess,
   type Session,
   waitFor,
 } from '@hermod/testkit'
@@ -18,10 +18,15 @@ import { sendText } from '../support/messaging/messaging.js'
 
 const patience = { timeoutMs: 40_000, everyMs: 100 }
 
-function limits(env: Readonly<Record<string, string>>): { env: Record<string, string> } {
-  return {
-    env: { HERMOD_CHECK_ANSWERS: 'on', HERMOD_TRUST_PROXY: 'on', HERMOD_RATE_LIMIT: 'on', ...env },
-  }
+/** A service with such limits, which tests call over HTTP. */
+function startLimited(
+  backend: Backend,
+  env: Readonly<Record<string, string>>,
+): Promise<InProcessServer> {
+  return InProcessServer.start(backend, {
+    ...{ HERMOD_TRUST_PROXY: 'on', HERMOD_RATE_LIMIT: 'on' },
+    ...env,
+  })
 }
 
 function from(address: string): CallOptions {
@@ -46,11 +51,12 @@ function expectToSayWhen(answers: readonly Answer[]): void {
 
 describe.each(anyBackend())('limits on $name', (backend) => {
   it('rate of a user: refusals answer HTTP 200 with the time to wait and concern no other user', async () => {
-    await using server = await backend.startServer(
-      limits({ HERMOD_USER_RATE: '1', HERMOD_USER_BURST: '10' }),
-    )
-    const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
-    const tablet = await server.api.login(alice, 'tablet')
+    await using server = await startLimited(backend, {
+      HERMOD_USER_RATE: '1',
+      HERMOD_USER_BURST: '10',
+    })
+    const [alice, bob] = [await server.http.newSession(), await server.http.newSession()]
+    const tablet = await server.http.login(alice, 'tablet')
     const profile = (api: Api) => api.call('GET', '/user/profile')
     const answers = await flood(80, (index) => profile(index % 2 ? alice.api : tablet.api))
     const refused = answers.filter(({ code }) => code !== 200)
@@ -63,7 +69,7 @@ describe.each(anyBackend())('limits on $name', (backend) => {
       ])
     expectToSayWhen(refused)
     expect((await profile(bob.api)).code).toBe(200)
-    expect(codes(await flood(80, () => profile(server.api.admin({ userId: alice.id }))))).toEqual({
+    expect(codes(await flood(80, () => profile(server.http.admin({ userId: alice.id }))))).toEqual({
       200: 80,
     })
     await waitFor(async () => (await profile(alice.api)).code === 200, {
@@ -73,34 +79,32 @@ describe.each(anyBackend())('limits on $name', (backend) => {
   })
 
   it('rate of a bot: has settings of its own', async () => {
-    await using server = await backend.startServer(
-      limits({
-        ...{ HERMOD_USER_RATE: '1', HERMOD_USER_BURST: '1' },
-        ...{ HERMOD_BOT_RATE: '1', HERMOD_BOT_BURST: '60' },
-      }),
-    )
+    await using server = await startLimited(backend, {
+      ...{ HERMOD_USER_RATE: '1', HERMOD_USER_BURST: '1' },
+      ...{ HERMOD_BOT_RATE: '1', HERMOD_BOT_BURST: '60' },
+    })
     const body = { issuer: 'app', subject: 'bot', create: { is_bot: true } }
-    const { data } = await server.api.admin().succeed('POST', '/token/issue', { body })
-    const bot = server.api.as(data.token)
+    const { data } = await server.http.admin().succeed('POST', '/token/issue', { body })
+    const bot = server.http.as(data.token)
     const answers = codes(await flood(120, () => bot.call('GET', '/user/profile')))
     expect(answers[200]).toBeGreaterThanOrEqual(60)
     expect(answers[answerCode.too_many_requests]).toBeGreaterThan(0)
   })
 
   it('rate of an application: counts all callers without an Admin token and no other application', async () => {
-    await using server = await backend.startServer(
-      limits({ HERMOD_APP_RATE: '1', HERMOD_APP_BURST: '20' }),
-    )
-    const { data: other } = await server.api
+    await using server = await startLimited(backend, {
+      HERMOD_APP_RATE: '1',
+      HERMOD_APP_BURST: '20',
+    })
+    const { data: other } = await server.http
       .as(server.operatorToken)
       .succeed('POST', '/operator/v1/app/create')
-    const admin = server.api.admin()
-    const user = await admin.register()
-    const { token } = (await admin.login(user)).record
+    const admin = server.http.admin()
+    const { token } = await admin.newSession()
     const answers = await flood(120, (index) =>
       index % 2
-        ? server.api.call('POST', '/token/id', { body: {} })
-        : server.api.as(token).call('GET', '/user/profile'),
+        ? server.http.call('POST', '/token/id', { body: {} })
+        : server.http.as(token).call('GET', '/user/profile'),
     )
     const refused = answers.filter(({ code }) => code === answerCode.too_many_requests)
     expect(refused.length).toBeGreaterThan(0)
@@ -108,17 +112,18 @@ describe.each(anyBackend())('limits on $name', (backend) => {
     for (const { status } of refused) expect(status).toBe(200)
     expectToSayWhen(refused)
     await expectCode(
-      server.api.call('POST', '/token/id', { appId: other.app_id, body: {} }),
+      server.http.call('POST', '/token/id', { appId: other.app_id, body: {} }),
       'invalid_parameter',
     )
     expect(codes(await flood(120, () => admin.call('GET', '/user/list')))).toEqual({ 200: 120 })
   })
 
   it('rate of an address: a valid Admin token is always served, an invented one is not', async () => {
-    await using server = await backend.startServer(
-      limits({ HERMOD_ADDRESS_RATE: '1', HERMOD_ADDRESS_BURST: '5' }),
-    )
-    const { api } = server
+    await using server = await startLimited(backend, {
+      HERMOD_ADDRESS_RATE: '1',
+      HERMOD_ADDRESS_BURST: '5',
+    })
+    const { http: api } = server
     const checked = (answers: readonly Answer[]) => answers.filter(({ status }) => status === 200)
     const users = await flood(60, () => api.as('hmu_made_up').call('GET', '/user/profile'))
     expect(
@@ -149,19 +154,19 @@ describe.each(anyBackend())('limits on $name', (backend) => {
     const ticketTo = async (api: Api, to: Session) =>
       (await ticketFor(api, { to_id: to.id })).envelope.data
 
-    let server: ServerProcess
+    let server: InProcessServer
     beforeAll(async () => {
-      server = await backend.startServer(limits(little))
+      server = await startLimited(backend, little)
     })
     afterAll(() => server?.[Symbol.asyncDispose]())
 
     it('bound reached: the file in progress ends, then the user is refused files and nothing else', async () => {
-      const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
+      const [alice, bob] = [await server.http.newSession(), await server.http.newSession()]
       const picture = await sendFile(alice.api, { to_id: bob.id }, fileOf(300_000))
       const large = await sendFile(alice.api, { to_id: bob.id }, fileOf(3 * megabyte))
       const ticket = await ticketTo(alice.api, bob)
       const refused = [
-        await upload(server.api, ticket, fileOf(1)),
+        await upload(server.http, ticket, fileOf(1)),
         await alice.api.call('GET', pathOf(picture)),
         await alice.api.call('GET', pathOf(large)),
       ]
@@ -177,34 +182,34 @@ describe.each(anyBackend())('limits on $name', (backend) => {
       expectToSayWhen(refused)
       await sendText(alice.api, bob.id, 'x', { attachment: large })
       // What somebody fetches counts for them, when it was sent.
-      expect(await fetchAs(server.api, bob.token, large)).toHaveLength(3 * megabyte)
+      expect(await fetchAs(server.http, bob.token, large)).toHaveLength(3 * megabyte)
       // The last bytes count when they are written, a moment after the client may have them.
       const isRefused = async () =>
-        (await fetchAs(server.api, bob.token, picture)) === answerCode.too_many_requests
+        (await fetchAs(server.http, bob.token, picture)) === answerCode.too_many_requests
       await waitFor(isRefused, { what: 'the refusal of a file', timeoutMs: 5_000 })
-      const admin = server.api.admin()
+      const admin = server.http.admin()
       for (let times = 0; times < 3; times++)
         expect((await admin.call('GET', pathOf(large))).text).toHaveLength(3 * megabyte)
     })
 
     it('refusal over: the refused ticket works', async () => {
-      const rate = { HERMOD_USER_FILE_RATE: '500000', HERMOD_USER_FILE_BURST: String(megabyte) }
-      await using server = await backend.startServer(limits(rate))
-      const alice = await server.api.newSession()
+      const rate = { HERMOD_USER_FILE_RATE: '1000000', HERMOD_USER_FILE_BURST: String(megabyte) }
+      await using server = await startLimited(backend, rate)
+      const alice = await server.http.newSession()
       await sendFile(alice.api, { to_id: alice.id }, fileOf(2.5 * megabyte))
       const ticket = await ticketTo(alice.api, alice)
-      const answer = await upload(server.api, ticket, fileOf(1))
+      const answer = await upload(server.http, ticket, fileOf(1))
       expect(answer.code).toBe(answerCode.too_many_requests)
-      const isOver = async () => (await upload(server.api, ticket, fileOf(1))).code === 200
+      const isOver = async () => (await upload(server.http, ticket, fileOf(1))).code === 200
       await waitFor(isOver, { what: 'the end of the refusal', ...patience })
     })
 
     it('upload cut or refused: its bytes count', async () => {
-      const alice = await server.api.newSession()
+      const alice = await server.http.newSession()
       const tickets = [await ticketTo(alice.api, alice), await ticketTo(alice.api, alice)] as const
-      const slow = new SlowUpload(server.api, tickets[0], fileOf(3 * megabyte))
+      const slow = new SlowUpload(server.http, tickets[0], fileOf(3 * megabyte))
       const isRefused = async () =>
-        (await upload(server.api, tickets[1], Buffer.alloc(0))).code ===
+        (await upload(server.http, tickets[1], Buffer.alloc(0))).code ===
         answerCode.too_many_requests
       await waitFor(isRefused, { what: 'what came to be counted', ...patience })
       slow.cut()
@@ -212,17 +217,17 @@ describe.each(anyBackend())('limits on $name', (backend) => {
     })
 
     it('upload with a ticket of an Admin token: counts for no user', async () => {
-      const alice = await server.api.register()
-      const forAlice = server.api.admin({ userId: alice.id })
+      const alice = await server.http.register()
+      const forAlice = server.http.admin({ userId: alice.id })
       for (let times = 0; times < 3; times++)
         await sendFile(forAlice, { to_id: alice.id }, fileOf(2 * megabyte))
     })
 
     it('upload: counts among the calls in progress of its user', async () => {
-      await using server = await backend.startServer(limits({ HERMOD_USER_CALLS: '2' }))
-      const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
+      await using server = await startLimited(backend, { HERMOD_USER_CALLS: '2' })
+      const [alice, bob] = [await server.http.newSession(), await server.http.newSession()]
       const tickets = [await ticketTo(alice.api, bob), await ticketTo(alice.api, bob)] as const
-      const slow = tickets.map((ticket) => new SlowUpload(server.api, ticket, fileOf(1_000)))
+      const slow = tickets.map((ticket) => new SlowUpload(server.http, ticket, fileOf(1_000)))
       const profile = ({ api }: Session) => api.call('GET', '/user/profile')
       await waitFor(async () => (await profile(alice)).code === answerCode.too_many_requests, {
         what: 'both uploads to be under way',
@@ -235,11 +240,11 @@ describe.each(anyBackend())('limits on $name', (backend) => {
 
     it('default settings: leave room for a file and its message, in the full run of 100 MiB', async () => {
       const bytes = (isFullRun ? 100 : 1) * 2 ** 20
-      await using server = await backend.startServer(limits({}))
-      const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
+      await using server = await startLimited(backend, {})
+      const [alice, bob] = [await server.http.newSession(), await server.http.newSession()]
       const url = await sendFile(alice.api, { to_id: bob.id }, fileOf(bytes))
       await sendText(alice.api, bob.id, 'x', { attachment: url })
-      expect(await fetchAs(server.api, bob.token, url)).toHaveLength(bytes)
+      expect(await fetchAs(server.http, bob.token, url)).toHaveLength(bytes)
       await sendFile(alice.api, { to_id: bob.id }, fileOf(1))
     })
   })
@@ -292,14 +297,14 @@ describe.each(anyBackend())('limits on $name', (backend) => {
       HERMOD_LOGIN_MAX_WAIT_SECONDS: '3',
     }
 
-    let server: ServerProcess
+    let server: InProcessServer
     beforeAll(async () => {
-      server = await backend.startServer(limits(few))
+      server = await startLimited(backend, few)
     })
     afterAll(() => server?.[Symbol.asyncDispose]())
 
     it('failed logins: the right password waits too, from the same network, for a bounded time, also without rate limits', async () => {
-      const { api } = server
+      const { http: api } = server
       const [alice, bob] = [await api.register(), await api.register()]
       const fail = () =>
         failUntilSlowed(() => login(api, alice, 'wrong'), answerCode.password_incorrect)
@@ -323,8 +328,8 @@ describe.each(anyBackend())('limits on $name', (backend) => {
     })
 
     it('failed logins at once: no more guesses than one after another', async () => {
-      const alice = await server.api.register()
-      const answers = await flood(60, () => login(server.api, alice, 'wrong', '192.0.2.60'))
+      const alice = await server.http.register()
+      const answers = await flood(60, () => login(server.http, alice, 'wrong', '192.0.2.60'))
       const checked = answers.filter(({ code }) => code === answerCode.password_incorrect).length
       // Every further one is worth a second and more of waiting.
       expect(checked).toBeGreaterThanOrEqual(3)
@@ -336,8 +341,8 @@ describe.each(anyBackend())('limits on $name', (backend) => {
     })
 
     it('failed operator tokens: slow the address but not an operator who succeeded there before', async () => {
-      const { env } = limits({ ...few, HERMOD_LOGIN_ADDRESS_FAILURES: '3' })
-      await using server = await InProcessServer.start(backend, env)
+      const failures = { ...few, HERMOD_LOGIN_ADDRESS_FAILURES: '3' }
+      await using server = await startLimited(backend, failures)
       const { api, operatorToken, clock } = server
       const list = (token: string, address: string) =>
         api.as(token).call('GET', '/operator/v1/app/list', from(address))
@@ -365,7 +370,7 @@ describe.each(anyBackend())('limits on $name', (backend) => {
     })
 
     it('wrong password at a change of password or a deletion: counts as a failed login', async () => {
-      const alice = await server.api.newSession()
+      const alice = await server.http.newSession()
       const change = (old_password: string) =>
         alice.api.call('POST', '/user/change_password', {
           body: { old_password, new_password: 'new password' },
@@ -384,10 +389,11 @@ describe.each(anyBackend())('limits on $name', (backend) => {
     })
 
     it('failed logins with unknown names: count for the address but not for users who logged in from it', async () => {
-      await using server = await backend.startServer(
-        limits({ ...few, HERMOD_LOGIN_ADDRESS_FAILURES: '4' }),
-      )
-      const { api } = server
+      await using server = await startLimited(backend, {
+        ...few,
+        HERMOD_LOGIN_ADDRESS_FAILURES: '4',
+      })
+      const { http: api } = server
       const [known, stranger] = [await api.register(), await api.register()]
       expect((await login(api, known)).code).toBe(200)
       let names = 0

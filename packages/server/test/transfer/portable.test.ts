@@ -1,7 +1,13 @@
 /** Portable exports: `hermod export`, their import beside other applications, and its undo. */
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parallelBackend, type ServerProcess, startServer, testBackends } from '@hermod/testkit'
+import {
+  isFullRun,
+  parallelBackend,
+  type ServerProcess,
+  startServer,
+  testBackends,
+} from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { pino } from 'pino'
 import { loadConfig } from '../../dist/config/config.js'
@@ -44,7 +50,8 @@ beforeAll(async () => {
 })
 afterAll(() => filled[Symbol.asyncDispose]())
 
-describe.each(testBackends())('a portable export, imported into $name', (backend) => {
+// The way back is into the embedded database, so the short run exports and imports both.
+describe.each(parallelBackend())('a portable export, imported into $name', (backend) => {
   it('and back has equal digests, and nothing of tables with credentials', async () => {
     await using there = await Installation.create(backend)
     await using back = Installation.embedded()
@@ -164,11 +171,15 @@ async function expectRefused(server: ServerProcess, token: string): Promise<void
 
 describe('portable exports', () => {
   let sound: string
+  /** An installation that has its tables and no rows. */
+  let empty: Installation
 
   beforeAll(async () => {
+    empty = await Installation.withoutRows()
     sound = `${filled.exportFolder}-of-two`
     await exported(filled, '--app', 'app0', '--app', 'app1', '--to', sound)
   })
+  afterAll(() => empty?.[Symbol.asyncDispose]())
 
   /** A copy of the export, changed by an attacker, in a place for an installation. */
   async function changed(change: (folder: string) => void): Promise<Installation> {
@@ -186,6 +197,10 @@ describe('portable exports', () => {
       () => 'no failure',
       (error: Error) => error.message,
     )
+  const failureInEmpty = (there: Installation) => {
+    cpSync(empty.dataDir, there.dataDir, { recursive: true })
+    return failure(there)
+  }
 
   it('name the applications, and need the secret key only for addresses of files', async () => {
     const none = `${filled.exportFolder}-none`
@@ -213,6 +228,10 @@ describe('portable exports', () => {
     const { err } = await callHermod(['export', '--to', to], withoutKey)
     expect(err).toContain('the texts of app0 may have addresses of files')
   })
+
+  /** A check reads the lines with the rules of an import, so the short run needs some rows of it. */
+  const isChecked = (type: string) =>
+    isFullRun || ['outbox_heads', 'operator_tokens'].includes(type)
 
   it.each<[string, string, string | RegExp, string, string]>([
     [
@@ -307,10 +326,12 @@ describe('portable exports', () => {
         parts: [...manifest.parts, { name, size: 0, sha256: 'a'.repeat(64) }],
       }))
     })
-    const found = await check(there).catch((error: Error) => error.message)
-    expect(JSON.stringify(found)).toContain(text)
-    expect(existsSync(there.dataDir)).toBe(false)
-    expect(await failure(there)).toContain(text)
+    if (isChecked(type)) {
+      const found = await check(there).catch((error: Error) => error.message)
+      expect(JSON.stringify(found)).toContain(text)
+      expect(existsSync(there.dataDir)).toBe(false)
+    }
+    expect(await failureInEmpty(there)).toContain(text)
   })
 
   it('have the applications whose IDs are names of properties of every object', async () => {
@@ -356,22 +377,24 @@ describe('portable exports', () => {
         `${JSON.stringify({ ...file, sha256: 'a'.repeat(64) })}\n`,
       )
     })
-    expect(await failure(foreign)).toContain('which is of no application of it')
+    expect(await failureInEmpty(foreign)).toContain('which is of no application of it')
     await using future = await changed((folder) =>
       rewriteManifest(folder, (each) => ({ ...each, ids_reserved_until: 2 ** 50 })),
     )
-    expect(await failure(future)).toContain('which is after the time of this machine')
+    expect(await failureInEmpty(future)).toContain('which is after the time of this machine')
     await using doubled = await changed((folder) => {
       const path = join(folder, 'lines/contacts.ndjson')
       writeFileSync(path, readFileSync(path, 'utf8').replace(/^.*\n/, '$&$&'))
     })
-    expect(await failure(doubled)).toMatch(
+    expect(await failureInEmpty(doubled)).toMatch(
       /one of the lines 1 to 3 of lines\/contacts.ndjson cannot be written/,
     )
     await using nameless = await changed((folder) =>
       rewriteManifest(folder, (each) => ({ ...each, apps: { ...each.apps, ghost: {} } })),
     )
-    expect(await failure(nameless)).toContain('names the application ghost and has no row of it')
+    expect(await failureInEmpty(nameless)).toContain(
+      'names the application ghost and has no row of it',
+    )
   })
 })
 

@@ -37,6 +37,29 @@ export async function withFaults<Result>(
   }
 }
 
+/** Tables that many checks compare with: a fault in them can hide one in another table. */
+const sharedTables = new Set(['users', 'groups', 'group_members', 'conversations'])
+
+/** Groups of faults that do not hide each other: in different tables, and alone in a shared one. */
+export function apartFaults(faults: readonly Fault[]): Fault[][] {
+  const alone: Fault[][] = []
+  const groups: { readonly faults: Fault[]; readonly tables: Set<string> }[] = []
+  for (const fault of faults) {
+    const tables = fault.statements.map(tableOf)
+    if (tables.some((table) => sharedTables.has(table))) {
+      alone.push([fault])
+      continue
+    }
+    const group = groups.find((each) => !tables.some((table) => each.tables.has(table)))
+    if (group === undefined) groups.push({ faults: [fault], tables: new Set(tables) })
+    else {
+      group.faults.push(fault)
+      for (const table of tables) group.tables.add(table)
+    }
+  }
+  return [...groups.map((group) => group.faults), ...alone]
+}
+
 function tableOf(statement: string): string {
   const table = /^(?:update|delete from|insert into) (\w+)/.exec(statement)?.[1]
   if (table === undefined) throw new Error(`${statement} changes no table`)

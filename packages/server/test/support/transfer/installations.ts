@@ -35,6 +35,11 @@ export class Installation implements AsyncDisposable {
     return new Installation(new TempFolder('transfer', memoryDisk()), database)
   }
 
+  /** An embedded installation that has its tables and no rows. */
+  static withoutRows(): Promise<Installation> {
+    return Installation.#with(async () => {})
+  }
+
   /** An embedded installation that has rows in every table. */
   static filled(): Promise<Installation> {
     return Installation.#with(fillTables)
