@@ -1,6 +1,13 @@
 /** The states in which the service refuses calls: maintenance, and restored data. */
 import { errorCatalogue } from '@hermod/protocol'
-import { type Api, GatewayClient, isFullRun, testBackends, waitFor } from '@hermod/testkit'
+import {
+  type Api,
+  anyBackend,
+  GatewayClient,
+  isFullRun,
+  testBackends,
+  waitFor,
+} from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
 import { timestampOf } from '../../dist/lib/ids/ids.js'
 import { openSql } from '../support/database/sql.js'
@@ -13,11 +20,12 @@ import { ownNodes } from '../support/nodes/own-nodes.js'
 const { code: unavailable } = errorCatalogue.unavailable
 const text = 'We move to another machine.'
 
-describe.each(testBackends())('maintenance on $name', (backend) => {
+const message = (peer: number) => ({ type: 1, targets: [peer], content_type: 0, content: 'hi' })
+
+describe.each(anyBackend())('maintenance on $name', (backend) => {
   const server = ownServer(backend, {}, 'gateway')
   const hermod = (...args: string[]) => callHermod(args, server.settings)
   const off = () => hermod('maintenance', 'off')
-  const message = (peer: number) => ({ type: 1, targets: [peer], content_type: 0, content: 'hi' })
 
   it('on: reads work, writes answer 503 with the text, until off', async () => {
     const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
@@ -161,10 +169,11 @@ describe.each(testBackends())('maintenance on $name', (backend) => {
       { what: 'the run of the job', timeoutMs: 30_000 },
     )
   })
+})
 
-  if (backend.name !== 'postgres') return
-
-  describe('several nodes', () => {
+describe.each(testBackends().filter(({ name }) => name === 'postgres'))(
+  'maintenance of several nodes on $name',
+  (backend) => {
     const nodes = ownNodes(backend)
 
     it('on and off reach the other node within a second', async () => {
@@ -211,5 +220,5 @@ describe.each(testBackends())('maintenance on $name', (backend) => {
       ids.push(await sendText(alice.api, bob.id, 'after'))
       for (const id of ids) expect(timestampOf(id)).toBeGreaterThan(finishedAt + 60_000)
     })
-  })
-})
+  },
+)
