@@ -20,15 +20,15 @@ import { focusText, tabTo, violations } from '../../server/test/support/page-che
 
 const executablePath = testChromium()
 
+let demo: RunningDemo
+
+beforeAll(async () => {
+  demo = await startDemo({ port: 0 })
+})
+
+afterAll(() => demo?.stop())
+
 describe('the server of the demo', () => {
-  let demo: RunningDemo
-
-  beforeAll(async () => {
-    demo = await startDemo({ port: 0 })
-  })
-
-  afterAll(() => demo?.stop())
-
   it('serves a page that loads and runs nothing from elsewhere', async () => {
     const { headers } = await fetch(demo.url)
     expect(headers.get('content-security-policy')).toMatch(
@@ -47,20 +47,17 @@ describe('the server of the demo', () => {
 
 describe.runIf(executablePath !== null)('the page of the demo', () => {
   const shots = new TempFolder('demo-shots')
-  let demo: RunningDemo
   let browser: Browser
   let stage: Stage
 
   beforeAll(async () => {
     const args = ['--no-sandbox', '--disable-dev-shm-usage']
     browser = await chromium.launch({ executablePath: executablePath ?? '', args })
-    demo = await startDemo({ port: 0 })
     stage = await Stage.open(browser, demo.url, shots.path)
   })
 
   afterAll(async () => {
     await browser?.close()
-    await demo?.stop()
     shots[Symbol.dispose]()
   })
 

@@ -107,7 +107,8 @@ describe.runIf(executablePath !== null)('its pages', () => {
   }
 
   it('chat, and show the log-in within seconds when their account logs out everywhere', async () => {
-    const [alice, bob, other] = [await open('alice'), await open('bob'), await open('alice')]
+    const opened = await Promise.all([open('alice'), open('bob'), open('alice')])
+    const [alice, bob, other] = opened
     await write(alice, 'Hello Bob')
     await bob.getByText('alice: Hello Bob').waitFor()
     await other.getByText('alice: Hello Bob').waitFor()

@@ -13,7 +13,7 @@ import {
 } from '@hermod/testkit'
 import { makeBackup } from '../../../server/test/support/backup/backups.js'
 import { aGroup, groupCall } from '../../../server/test/support/groups/groups.js'
-import { runHermod } from '../../../server/test/support/hermod-command.js'
+import { callHermod } from '../../../server/test/support/hermod-command.js'
 import type { Random } from '../../../server/test/support/random.js'
 import type { DataPlace } from '../../../server/test/support/database/sql.js'
 import { DataBackup } from '../../../server/test/support/realtime/data-backup.js'
@@ -180,7 +180,7 @@ export class AppPlayground implements AsyncDisposable {
       HERMOD_DATA_DIR: this.server.dataDir,
       HERMOD_DATABASE_URL: this.database.url,
     }
-    const { code, err } = await runHermod(['database', 'new-epoch'], settings)
+    const { code, err } = await callHermod(['database', 'new-epoch'], settings)
     if (code !== 0) throw new Error(`no new epoch: ${err}`)
     this.server = await this.server.startAgain()
   }
@@ -215,7 +215,7 @@ export class AppPlayground implements AsyncDisposable {
       ['restore', backup, '--to', dataDir, '--key-file', key],
       ['restore', 'finish'],
     ]) {
-      const { code, err } = await runHermod(args, settings)
+      const { code, err } = await callHermod(args, settings)
       if (code !== 0) throw new Error(`not restored: ${err}`)
     }
     await rm(lost, { recursive: true })

@@ -12,7 +12,7 @@ import {
   testBackends,
   waitFor,
 } from '@hermod/testkit'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { fileSignature } from '../../dist/domain/files/credentials/file-credentials.js'
 import { type FileLink, linkText } from '../../dist/domain/files/links/file-links.js'
 import { keyId } from '../../dist/lib/secrets/secret-keys.js'
@@ -48,20 +48,28 @@ interface Moment {
 
 describe.each(anyBackend())('addresses of files on $name', (backend) => {
   let watched: WatchedServer
+  /** The server of the tests without settings. */
+  let shared: WatchedServer | undefined
   let alice: LoginSession
   let bob: LoginSession
   let group: number
 
-  async function start(env: Readonly<Record<string, string>> = {}): Promise<void> {
-    watched = await WatchedServer.start(backend, { env })
+  async function start(env?: Readonly<Record<string, string>>): Promise<void> {
+    if (env) watched = await WatchedServer.start(backend, { env })
+    else {
+      shared ??= await WatchedServer.start(backend)
+      watched = shared
+    }
     alice = await watched.api.newLogin()
     bob = await watched.api.newLogin()
     group = await aGroup(alice, { members: [bob] })
   }
 
   afterEach(async () => {
-    await watched?.[Symbol.asyncDispose]()
+    if (watched !== shared) await watched?.[Symbol.asyncDispose]()
   })
+
+  afterAll(() => shared?.[Symbol.asyncDispose]())
 
   const as = ({ token }: LoginSession) => watched.api.as(token)
   const operate = async (path: string, body: object = {}): Promise<Json> => {
