@@ -15,6 +15,7 @@ import {
 } from '../../dist/jobs/job-worker.js'
 import { systemClock } from '../../dist/lib/clock.js'
 import { DatabasePlace } from '../support/database/database-place.js'
+import { itOnce } from '../support/once.js'
 
 interface Work {
   readonly n: number
@@ -27,6 +28,7 @@ const patience = { timeoutMs: 60_000 }
 const neverMs = 3_600_000
 
 describe.each(testBackends())('jobs on $name', (backend) => {
+  const once = itOnce(backend)
   let place: DatabasePlace
   let store: JobStore
   let queue: JobQueue
@@ -120,7 +122,7 @@ describe.each(testBackends())('jobs on $name', (backend) => {
     expect(seenAt[0]).toBeGreaterThanOrEqual(dueAt)
   })
 
-  it('outcome: is stored again after a failure of the database', async () => {
+  once('outcome: is stored again after a failure of the database', async () => {
     const statement = vi.spyOn(place.database, 'statement')
     try {
       start(async () => void statement.mockRejectedValueOnce(new Error('connection cut')))
@@ -133,7 +135,7 @@ describe.each(testBackends())('jobs on $name', (backend) => {
     expect((await rows()).map(({ outcome }) => outcome)).toEqual(['done'])
   })
 
-  it('retry: a failed job runs again later, up to its attempts', async () => {
+  once('retry: a failed job runs again later, up to its attempts', async () => {
     const triedAt: number[] = []
     start(
       async ({ payloads: [work] }) => {
@@ -162,14 +164,17 @@ describe.each(testBackends())('jobs on $name', (backend) => {
     expect(outcomes.sort()).toEqual(['done', 'expired'])
   })
 
-  it('time limit: a running job is aborted, and expires when the limit was its deadline', async () => {
-    start(({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', reject)))
-    await order(1, { deadlineAt: Date.now() + 300 })
-    await outcomeIs(1)
-    expect(outcomes).toEqual(['expired'])
-  })
+  once(
+    'time limit: a running job is aborted, and expires when the limit was its deadline',
+    async () => {
+      start(({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', reject)))
+      await order(1, { deadlineAt: Date.now() + 300 })
+      await outcomeIs(1)
+      expect(outcomes).toEqual(['expired'])
+    },
+  )
 
-  it('deadline: a job expires when the timer is ahead of the clock', async () => {
+  once('deadline: a job expires when the timer is ahead of the clock', async () => {
     // What is ordered is due by this clock, however late that is.
     const now = Date.now() + neverMs
     const endless = ({ signal }: JobRun<Work>) =>
@@ -196,7 +201,7 @@ describe.each(testBackends())('jobs on $name', (backend) => {
     expect(outcomes).toEqual(['interrupted', 'done'])
   })
 
-  it('lease: a running node keeps its job beyond the first lease', async () => {
+  once('lease: a running node keeps its job beyond the first lease', async () => {
     const begun: string[] = []
     const leaseMs = isFullRun ? 3_000 : 2_000
     for (const name of ['a', 'b'])
@@ -229,7 +234,7 @@ describe.each(testBackends())('jobs on $name', (backend) => {
     expect(outcomes).toEqual(Array(count).fill('done'))
   })
 
-  it('concurrency: no more jobs at once than the kind allows', async () => {
+  once('concurrency: no more jobs at once than the kind allows', async () => {
     let running = 0
     let most = 0
     let open = () => {}

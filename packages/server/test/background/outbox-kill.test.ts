@@ -9,7 +9,7 @@ import { Random } from '../support/random.js'
 
 const script = fileURLToPath(new URL('../support/database/outbox-child.mjs', import.meta.url))
 const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
-const kills = isFullRun ? 6 : 2
+const kills = isFullRun ? 6 : 1
 const nodeKills = isFullRun ? 3 : 1
 const timeoutMs = 240_000
 const patience = { timeoutMs: 90_000 }

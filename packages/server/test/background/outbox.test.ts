@@ -20,6 +20,7 @@ import {
 } from '../support/database/outbox-node.js'
 import { recallMessage, storeBroadcast } from '../support/messaging/outbox-messages.js'
 import { TestShares } from '../support/nodes/test-shares.js'
+import { itOnce } from '../support/once.js'
 
 const apps = ['app-a', 'app-b'] as const
 
@@ -63,6 +64,7 @@ function runnerOf({ database, store, messages }: OutboxNode, consumer: TestConsu
 }
 
 describe.each(testBackends())('the outbox on $name', (backend) => {
+  const once = itOnce(backend)
   let place: OutboxDatabase
 
   beforeEach(async () => {
@@ -308,7 +310,7 @@ describe.each(testBackends())('the outbox on $name', (backend) => {
     })
   })
 
-  it('stores a message although its hand-over in memory fails', async () => {
+  once('stores a message although its hand-over in memory fails', async () => {
     const consumer = new TestConsumer('test')
     await using node = open(consumer)
     const failure = new Error('a fault of the receiver')
@@ -325,7 +327,7 @@ describe.each(testBackends())('the outbox on $name', (backend) => {
     expect(node.failures).toEqual([failure])
   })
 
-  it('hands new messages over in memory as a consumer reads them', async () => {
+  once('hands new messages over in memory as a consumer reads them', async () => {
     const consumer = new TestConsumer('test')
     await using node = open(consumer)
     await node.send('app-c', [1, 2], 'not wanted')
@@ -370,7 +372,7 @@ describe.each(testBackends())('the outbox on $name', (backend) => {
     expect(handed.every(({ appId }) => appId !== 'app-c')).toBe(true)
   })
 
-  it('hands batches of many conversations over in pieces, each message once', async () => {
+  once('hands batches of many conversations over in pieces, each message once', async () => {
     const consumer = new TestConsumer('test')
     await using node = open(consumer)
     const labels = Array.from({ length: 1_500 }, (_, index) => String(index))
@@ -388,7 +390,7 @@ describe.each(testBackends())('the outbox on $name', (backend) => {
     expect(most).toBeLessThanOrEqual(1_000)
   })
 
-  it('finds what no wake has announced', async () => {
+  once('finds what no wake has announced', async () => {
     const consumer = new TestConsumer('test')
     await using node = open(consumer)
     await node.relay.start()
@@ -398,48 +400,54 @@ describe.each(testBackends())('the outbox on $name', (backend) => {
     expect(consumer.events.map(labelOf)).toEqual(['unheard'])
   })
 
-  it('gives a consumer that fails the same events again, while others and other applications go on', async () => {
-    const [failing, fine] = [new TestConsumer('failing'), new TestConsumer('fine')]
-    let failures = 0
-    failing.before = (events) => {
-      // Until the other application was handled, however late that is.
-      if (events.every(({ appId }) => appId !== apps[0])) return
-      if (failures >= 3 && failing.events.length > 0) return
-      failures++
-      throw new Error('not now')
-    }
-    await using node = open(failing, fine)
-    await node.relay.start()
-    await node.append(fact('a'), fact('b', apps[1]))
-    await fine.got(2)
-    await failing.got(2)
-    expect(failing.events.map(labelOf)).toEqual(['b', 'a'])
-    expect(failures).toBeGreaterThanOrEqual(3)
-    expect(node.failures).toHaveLength(failures)
-  })
+  once(
+    'gives a consumer that fails the same events again, while others and other applications go on',
+    async () => {
+      const [failing, fine] = [new TestConsumer('failing'), new TestConsumer('fine')]
+      let failures = 0
+      failing.before = (events) => {
+        // Until the other application was handled, however late that is.
+        if (events.every(({ appId }) => appId !== apps[0])) return
+        if (failures >= 3 && failing.events.length > 0) return
+        failures++
+        throw new Error('not now')
+      }
+      await using node = open(failing, fine)
+      await node.relay.start()
+      await node.append(fact('a'), fact('b', apps[1]))
+      await fine.got(2)
+      await failing.got(2)
+      expect(failing.events.map(labelOf)).toEqual(['b', 'a'])
+      expect(failures).toBeGreaterThanOrEqual(3)
+      expect(node.failures).toHaveLength(failures)
+    },
+  )
 
-  it('gives them again when their timer fires, though the clock is behind it, without looking', async () => {
-    const consumer = new TestConsumer('failing')
-    let failures = 0
-    consumer.before = () => {
-      if (failures++ < 3) throw new Error('not now')
-    }
-    await using node = open()
-    const runner = runnerOf(node, consumer)
-    await node.append(fact('a'))
-    const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now())
-    try {
-      await runner.start()
-      await vi.waitUntil(() => consumer.events.length > 0, { timeout: patience.timeoutMs })
-    } finally {
-      clock.mockRestore()
-      await runner.stop()
-    }
-    expect(consumer.events.map(labelOf)).toEqual(['a'])
-    expect(failures).toBe(4)
-  })
+  once(
+    'gives them again when their timer fires, though the clock is behind it, without looking',
+    async () => {
+      const consumer = new TestConsumer('failing')
+      let failures = 0
+      consumer.before = () => {
+        if (failures++ < 3) throw new Error('not now')
+      }
+      await using node = open()
+      const runner = runnerOf(node, consumer)
+      await node.append(fact('a'))
+      const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now())
+      try {
+        await runner.start()
+        await vi.waitUntil(() => consumer.events.length > 0, { timeout: patience.timeoutMs })
+      } finally {
+        clock.mockRestore()
+        await runner.stop()
+      }
+      expect(consumer.events.map(labelOf)).toEqual(['a'])
+      expect(failures).toBe(4)
+    },
+  )
 
-  it('lets a consumer go on where it was', async () => {
+  once('lets a consumer go on where it was', async () => {
     {
       const consumer = new TestConsumer('kept')
       await using node = open(consumer)
@@ -497,70 +505,79 @@ describe.each(testBackends())('the outbox on $name', (backend) => {
     expect([of(apps[0]), of(apps[1])]).toEqual([['seen', 'then'], ['then b']])
   })
 
-  it('a share that is given back: is free once nothing is handled, and another node goes on', async () => {
-    const consumers = [new TestConsumer('shared'), new TestConsumer('shared')] as const
-    const [held, other] = [new TestShares(), new TestShares({ isHeld: false })]
-    await using first = new OutboxNode(place.openDatabase(), [consumers[0]], held)
-    await using second = new OutboxNode(place.openDatabase(), [consumers[1]], other)
-    await Promise.all([first.relay.start(), second.relay.start()])
-    for (let index = 0; index < 20; index++) await second.append(fact(String(index)))
-    await consumers[0].got(20)
-    let isHandling = false
-    consumers[0].before = async () => {
-      isHandling = true
-      await sleep(50)
-      isHandling = false
-    }
-    await first.append(fact('20'))
-    await waitFor(() => isHandling && true, { what: 'the event is handled', ...patience })
-    await held.giveBack()
-    expect(isHandling).toBe(false)
-    other.take()
-    await first.append(fact('21'))
-    await consumers[1].got(1)
-    const labels = consumers.map(({ events }) => events.map(labelOf))
-    expect(labels.flat()).toEqual(Array.from({ length: 22 }, (_, index) => String(index)))
-    expect(labels[0]).toHaveLength(21)
-  })
+  once(
+    'a share that is given back: is free once nothing is handled, and another node goes on',
+    async () => {
+      const consumers = [new TestConsumer('shared'), new TestConsumer('shared')] as const
+      const [held, other] = [new TestShares(), new TestShares({ isHeld: false })]
+      await using first = new OutboxNode(place.openDatabase(), [consumers[0]], held)
+      await using second = new OutboxNode(place.openDatabase(), [consumers[1]], other)
+      await Promise.all([first.relay.start(), second.relay.start()])
+      for (let index = 0; index < 20; index++) await second.append(fact(String(index)))
+      await consumers[0].got(20)
+      let isHandling = false
+      consumers[0].before = async () => {
+        isHandling = true
+        await sleep(50)
+        isHandling = false
+      }
+      await first.append(fact('20'))
+      await waitFor(() => isHandling && true, { what: 'the event is handled', ...patience })
+      await held.giveBack()
+      expect(isHandling).toBe(false)
+      other.take()
+      await first.append(fact('21'))
+      await consumers[1].got(1)
+      const labels = consumers.map(({ events }) => events.map(labelOf))
+      expect(labels.flat()).toEqual(Array.from({ length: 22 }, (_, index) => String(index)))
+      expect(labels[0]).toHaveLength(21)
+    },
+  )
 
-  it('passes over what a consumer does not want, and begins with what comes once it does', async () => {
-    const [choosy, all] = [new TestConsumer('choosy'), new TestConsumer('all')]
-    choosy.unwantedApps.add(apps[0])
-    await using node = open(choosy, all)
-    await node.relay.start()
-    await node.send(apps[0], [1, 2], 'unwanted')
-    await node.append(fact('unwanted too'), fact('b', apps[1]))
-    await Promise.all([choosy.got(1), all.got(3)])
-    await passed(node, 'choosy', apps[0], 2)
-    expect(choosy.events.map(labelOf)).toEqual(['b'])
-    choosy.unwantedApps.delete(apps[0])
-    await node.append(fact('wanted'))
-    await node.send(apps[0], [1, 2], 'wanted too')
-    await choosy.got(3)
-    expect(choosy.events.map(labelOf)).toEqual(['b', 'wanted', 'wanted too'])
-    expect([choosy.missedApps, node.failures]).toEqual([[], []])
-  })
+  once(
+    'passes over what a consumer does not want, and begins with what comes once it does',
+    async () => {
+      const [choosy, all] = [new TestConsumer('choosy'), new TestConsumer('all')]
+      choosy.unwantedApps.add(apps[0])
+      await using node = open(choosy, all)
+      await node.relay.start()
+      await node.send(apps[0], [1, 2], 'unwanted')
+      await node.append(fact('unwanted too'), fact('b', apps[1]))
+      await Promise.all([choosy.got(1), all.got(3)])
+      await passed(node, 'choosy', apps[0], 2)
+      expect(choosy.events.map(labelOf)).toEqual(['b'])
+      choosy.unwantedApps.delete(apps[0])
+      await node.append(fact('wanted'))
+      await node.send(apps[0], [1, 2], 'wanted too')
+      await choosy.got(3)
+      expect(choosy.events.map(labelOf)).toEqual(['b', 'wanted', 'wanted too'])
+      expect([choosy.missedApps, node.failures]).toEqual([[], []])
+    },
+  )
 
-  it('asks a consumer that does not want an application again by looking, not at every wake', async () => {
-    const consumer = new TestConsumer('choosy')
-    consumer.unwantedApps.add(apps[0])
-    await using node = open()
-    const runner = runnerOf(node, consumer)
-    await node.append(fact('first'))
-    await runner.start()
-    await passed(node, 'choosy', apps[0], 1)
-    const { needsCalls } = consumer
-    for (let index = 0; index < 20; index++) {
-      await node.append(fact(String(index)))
-      runner.wake(apps[0])
-    }
-    expect(consumer.needsCalls).toBe(needsCalls)
-    await runner.poll()
-    await passed(node, 'choosy', apps[0], 21)
-    await runner.stop()
-    expect(consumer.needsCalls).toBeGreaterThan(needsCalls)
-    expect(consumer.events).toEqual([])
-  })
+  once(
+    'asks a consumer that does not want an application again by looking, not at every wake',
+    async () => {
+      const consumer = new TestConsumer('choosy')
+      consumer.unwantedApps.add(apps[0])
+      await using node = open()
+      const runner = runnerOf(node, consumer)
+      await node.append(fact('first'))
+      await runner.start()
+      await passed(node, 'choosy', apps[0], 1)
+      const { needsCalls } = consumer
+      for (let index = 0; index < 20; index++) {
+        await node.append(fact(String(index)))
+        runner.wake(apps[0])
+      }
+      expect(consumer.needsCalls).toBe(needsCalls)
+      await runner.poll()
+      await passed(node, 'choosy', apps[0], 21)
+      await runner.stop()
+      expect(consumer.needsCalls).toBeGreaterThan(needsCalls)
+      expect(consumer.events).toEqual([])
+    },
+  )
 
   it('changes the words of recorded events and nothing else', async () => {
     await using node = open()

@@ -1,10 +1,11 @@
 /** The delivery of events to endpoints, as receivers see it. */
-import { isFullRun, testBackends } from '@hermod/testkit'
+import { testBackends } from '@hermod/testkit'
 import type { ReceivedRequest } from '@hermod/testkit/webhooks'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import { operate, recall } from '../support/messaging/message-operations.js'
 import { sendText } from '../support/messaging/messaging.js'
+import { itOnce } from '../support/once.js'
 import { type Hook, HookedServer } from '../support/webhooks/hooked-server.js'
 
 const minuteMs = 60_000
@@ -13,6 +14,7 @@ const onlyMessages = { kinds: ['message.stored'] }
 const content = ({ events }: ReceivedRequest) => events[0]?.data.content as string
 
 describe.each(testBackends())('webhooks on $name', (backend) => {
+  const once = itOnce(backend)
   let place: HookedServer
   let users: number[]
 
@@ -62,7 +64,7 @@ describe.each(testBackends())('webhooks on $name', (backend) => {
     })
   })
 
-  it('order: each conversation keeps it while 16 requests are in flight', async () => {
+  once('order: each conversation keeps it while 16 requests are in flight', async () => {
     const hook = await place.hook(onlyMessages)
     const inFlight = new Set<string>()
     let most = 0
@@ -126,24 +128,27 @@ describe.each(testBackends())('webhooks on $name', (backend) => {
     await hook.becomes(({ dead }) => dead === 0, 'no dead letter')
   })
 
-  it('an endpoint that is down: gets everything in order when it answers again, and its health shows', async () => {
-    const hook = await place.hook(onlyMessages)
-    hook.answer = () => ({ status: 503 })
-    const texts = Array.from({ length: 12 }, (_, index) => `${index}`)
-    await sendAll(texts.slice(0, 6))
-    const down = await hook.becomes(({ next_try_at }) => next_try_at > 0, 'its next try')
-    expect(down).toMatchObject({ state: 'enabled', dead: 0, waiting: 0 })
-    expect(down.failing_since).toBeGreaterThan(0)
-    await sendAll(texts.slice(6))
-    hook.answer = () => undefined
-    await place.pass(6_000)
-    await hook.got(12)
-    expect(hook.contents).toEqual(texts)
-    const up = await hook.becomes(({ behind }) => behind === 0, 'the head')
-    expect(up).toMatchObject({ next_try_at: 0, failing_since: 0 })
-  })
+  once(
+    'an endpoint that is down: gets everything in order when it answers again, and its health shows',
+    async () => {
+      const hook = await place.hook(onlyMessages)
+      hook.answer = () => ({ status: 503 })
+      const texts = Array.from({ length: 12 }, (_, index) => `${index}`)
+      await sendAll(texts.slice(0, 6))
+      const down = await hook.becomes(({ next_try_at }) => next_try_at > 0, 'its next try')
+      expect(down).toMatchObject({ state: 'enabled', dead: 0, waiting: 0 })
+      expect(down.failing_since).toBeGreaterThan(0)
+      await sendAll(texts.slice(6))
+      hook.answer = () => undefined
+      await place.pass(6_000)
+      await hook.got(12)
+      expect(hook.contents).toEqual(texts)
+      const up = await hook.becomes(({ behind }) => behind === 0, 'the head')
+      expect(up).toMatchObject({ next_try_at: 0, failing_since: 0 })
+    },
+  )
 
-  it('410: disables the endpoint, and another endpoint is told', async () => {
+  once('410: disables the endpoint, and another endpoint is told', async () => {
     const other = await place.hook({ kinds: ['webhook.disabled'] })
     const hook = await place.hook(onlyMessages)
     hook.answer = () => ({ status: 410 })
@@ -163,9 +168,7 @@ describe.each(testBackends())('webhooks on $name', (backend) => {
     expect(hook.contents).toEqual(['unwanted'])
   })
 
-  const longer = isFullRun || backend.name === 'sqlite' ? it : undefined
-
-  longer?.('three days of failures: disable the endpoint', async () => {
+  once('three days of failures: disable the endpoint', async () => {
     const hook = await place.hook(onlyMessages)
     hook.answer = () => ({ status: 500 })
     await send('lost')
@@ -185,7 +188,7 @@ describe.each(testBackends())('webhooks on $name', (backend) => {
     expect(hook.requests.length).toBeGreaterThan(10)
   })
 
-  it('batches: hold events of several conversations, each in order, up to the size', async () => {
+  once('batches: hold events of several conversations, each in order, up to the size', async () => {
     const hook = await place.hook({ ...onlyMessages, batch_size: 10, concurrency: 1 })
     hook.answer = () => ({ status: 200, delayMs: 50 })
     const texts = Array.from({ length: 10 }, (_, index) => `${index}`)
@@ -203,7 +206,7 @@ describe.each(testBackends())('webhooks on $name', (backend) => {
     }
   })
 
-  it('a refused batch: its events are sent alone, and only the refused one waits', async () => {
+  once('a refused batch: its events are sent alone, and only the refused one waits', async () => {
     const hook = await place.hook({ ...onlyMessages, batch_size: 20, concurrency: 1 })
     const hasBad = ({ events }: ReceivedRequest) =>
       events.some(({ data }) => data.content === 'bad')
@@ -215,7 +218,7 @@ describe.each(testBackends())('webhooks on $name', (backend) => {
     expect(hook.contents).toEqual(Array(5).fill('good'))
   })
 
-  it('the format callback: messages only, with the secret as a header', async () => {
+  once('the format callback: messages only, with the secret as a header', async () => {
     const hook = await place.hook({ format: 'callback' })
     await place.server.api.newSession()
     await send('old form')
@@ -252,19 +255,22 @@ describe.each(testBackends())('webhooks on $name', (backend) => {
     expect(hook.contents).toEqual(['second text'])
   })
 
-  it('filters: kinds and receivers choose the events, and the position moves past the others', async () => {
-    const [ofUser, nothing] = [
-      await place.hook({ ...onlyMessages, receivers: [users[2]] }),
-      await place.hook({ kinds: ['webhook.disabled'] }),
-    ]
-    await send('for 1', 1)
-    await send('for 2', 2)
-    await ofUser.got(1)
-    expect(ofUser.contents).toEqual(['for 2'])
-    for (const hook of [ofUser, nothing])
-      await hook.becomes(({ behind }) => behind === 0, 'the head')
-    expect(nothing.requests).toEqual([])
-  })
+  once(
+    'filters: kinds and receivers choose the events, and the position moves past the others',
+    async () => {
+      const [ofUser, nothing] = [
+        await place.hook({ ...onlyMessages, receivers: [users[2]] }),
+        await place.hook({ kinds: ['webhook.disabled'] }),
+      ]
+      await send('for 1', 1)
+      await send('for 2', 2)
+      await ofUser.got(1)
+      expect(ofUser.contents).toEqual(['for 2'])
+      for (const hook of [ofUser, nothing])
+        await hook.becomes(({ behind }) => behind === 0, 'the head')
+      expect(nothing.requests).toEqual([])
+    },
+  )
 
   it('a new endpoint: gets every event that is committed after the answer', async () => {
     let isOver = false
@@ -320,24 +326,27 @@ describe.each(testBackends())('webhooks on $name', (backend) => {
     expect(bodies.slice(5, 10)).toEqual(bodies.slice(0, 5))
   })
 
-  it('an update of the description: tries nothing, resets nothing, and ends no request', async () => {
-    const hook = await place.hook(onlyMessages)
-    hook.answer = (request) =>
-      content(request) === 'slow' ? { status: 204, delayMs: 300 } : { status: 422 }
-    await send('bad')
-    const before = await hook.becomes(({ waiting }) => waiting === 1, 'one waiting')
-    await send('slow', 2)
-    await hook.tried(2)
-    for (const description of ['a', 'b', 'c']) await hook.update({ description })
-    await hook.becomes(({ behind }) => behind === 0, 'the answer of the slow request')
-    await send('good', 3)
-    await hook.becomes(({ behind }) => behind === 0, 'the head')
-    expect(hook.requests.map(content)).toEqual(['bad', 'slow', 'good'])
-    expect(await storedAttempts()).toBe(1)
-    expect((await hook.state()).failing_since).toBeGreaterThanOrEqual(before.failing_since)
-  })
+  once(
+    'an update of the description: tries nothing, resets nothing, and ends no request',
+    async () => {
+      const hook = await place.hook(onlyMessages)
+      hook.answer = (request) =>
+        content(request) === 'slow' ? { status: 204, delayMs: 300 } : { status: 422 }
+      await send('bad')
+      const before = await hook.becomes(({ waiting }) => waiting === 1, 'one waiting')
+      await send('slow', 2)
+      await hook.tried(2)
+      for (const description of ['a', 'b', 'c']) await hook.update({ description })
+      await hook.becomes(({ behind }) => behind === 0, 'the answer of the slow request')
+      await send('good', 3)
+      await hook.becomes(({ behind }) => behind === 0, 'the head')
+      expect(hook.requests.map(content)).toEqual(['bad', 'slow', 'good'])
+      expect(await storedAttempts()).toBe(1)
+      expect((await hook.state()).failing_since).toBeGreaterThanOrEqual(before.failing_since)
+    },
+  )
 
-  it('an update of the description: an endpoint that is down stays down', async () => {
+  once('an update of the description: an endpoint that is down stays down', async () => {
     const hook = await place.hook(onlyMessages)
     hook.answer = () => ({ status: 503 })
     await send('lost')
@@ -375,29 +384,32 @@ describe.each(testBackends())('webhooks on $name', (backend) => {
     expect(bodies.size).toBe(1)
   })
 
-  it('an update acts with its answer: nothing is sent to a disabled endpoint or an old URL', async () => {
-    const hook = await place.hook(onlyMessages)
-    const next = await place.hook({ kinds: ['webhook.disabled'] })
-    const other = await place.hook(onlyMessages)
-    for (let round = 1; round <= 5; round++) {
-      await hook.update({ url: place.receiver.url + next.path, state: 'enabled' })
-      await send(`next ${round}`)
-      await next.got(round)
-      await hook.becomes(({ behind }) => behind === 0, 'the head')
-      await hook.update({ url: place.receiver.url + hook.path, state: 'disabled' })
-      await send(`none ${round}`)
-      await other.got(2 * round)
-      // What came while it was disabled follows.
-      await hook.update({ state: 'enabled' })
-      await hook.got(round)
-      await hook.becomes(({ behind }) => behind === 0, 'the head')
-    }
-    const rounds = [1, 2, 3, 4, 5]
-    expect(next.contents).toEqual(rounds.map((round) => `next ${round}`))
-    expect(hook.contents).toEqual(rounds.map((round) => `none ${round}`))
-  })
+  once(
+    'an update acts with its answer: nothing is sent to a disabled endpoint or an old URL',
+    async () => {
+      const hook = await place.hook(onlyMessages)
+      const next = await place.hook({ kinds: ['webhook.disabled'] })
+      const other = await place.hook(onlyMessages)
+      for (let round = 1; round <= 5; round++) {
+        await hook.update({ url: place.receiver.url + next.path, state: 'enabled' })
+        await send(`next ${round}`)
+        await next.got(round)
+        await hook.becomes(({ behind }) => behind === 0, 'the head')
+        await hook.update({ url: place.receiver.url + hook.path, state: 'disabled' })
+        await send(`none ${round}`)
+        await other.got(2 * round)
+        // What came while it was disabled follows.
+        await hook.update({ state: 'enabled' })
+        await hook.got(round)
+        await hook.becomes(({ behind }) => behind === 0, 'the head')
+      }
+      const rounds = [1, 2, 3, 4, 5]
+      expect(next.contents).toEqual(rounds.map((round) => `next ${round}`))
+      expect(hook.contents).toEqual(rounds.map((round) => `none ${round}`))
+    },
+  )
 
-  it('a changed URL: the events in flight reach the new one', async () => {
+  once('a changed URL: the events in flight reach the new one', async () => {
     const hook = await place.hook(onlyMessages)
     const next = await place.hook({ kinds: ['webhook.disabled'] })
     hook.answer = () => 'silence'
@@ -422,7 +434,7 @@ describe.each(testBackends())('webhooks on $name', (backend) => {
       ).toEqual([])
   })
 
-  longer?.(
+  once(
     'a stop: ends within seconds, and a request that is answered in time is not repeated',
     async () => {
       const [slow, silent] = [await place.hook(onlyMessages), await place.hook(onlyMessages)]
@@ -442,7 +454,7 @@ describe.each(testBackends())('webhooks on $name', (backend) => {
     },
   )
 
-  longer?.('a restart: what waits keeps its time and its order, what is new follows', async () => {
+  once('a restart: what waits keeps its time and its order, what is new follows', async () => {
     const hook = await place.hook(onlyMessages)
     refuse(hook, 'bad')
     await sendAll(['first', 'bad', 'later'])

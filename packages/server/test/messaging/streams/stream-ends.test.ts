@@ -12,6 +12,7 @@ import {
   unreadCounts,
 } from '../../support/messaging/messaging.js'
 import { append, begin, ended, shown } from '../../support/messaging/streams.js'
+import { itOnce } from '../../support/once.js'
 import { MessagePushes } from '../../support/push/message-pushes.js'
 import { HookedServer } from '../../support/webhooks/hooked-server.js'
 
@@ -20,6 +21,7 @@ const minuteMs = 60 * secondMs
 
 for (const backend of testBackends())
   describe(`ends of streams on ${backend.name}`, () => {
+    const once = itOnce(backend)
     const server = ownServer(backend)
     const pass = (ms: number) => server.clock.set(server.clock.now() + ms)
 
@@ -40,7 +42,7 @@ for (const backend of testBackends())
       )
     })
 
-    it('streams: one without any text keeps what the send gave', async () => {
+    once('streams: one without any text keeps what the send gave', async () => {
       const [alice, bob] = await sessions(server, 2)
       const msg_id = await begin(alice, bob)
       pass(31 * secondMs)
@@ -50,7 +52,7 @@ for (const backend of testBackends())
       })
     })
 
-    it('streams: after 30 minutes it is ended, whatever comes', async () => {
+    once('streams: after 30 minutes it is ended, whatever comes', async () => {
       const [alice, bob] = await sessions(server, 2)
       const msg_id = await begin(alice, bob)
       for (let index = 1; index <= 65; index++) {
@@ -84,27 +86,30 @@ for (const backend of testBackends())
       expect(await integrityFaults(server)).toEqual([])
     })
 
-    it('streams: a removed sender appends, ends and cancels nothing, and the text so far stays', async () => {
-      const [owner, bot] = await sessions(server, 2)
-      const group = await aGroup(owner, { members: [bot] })
-      const target = { id: group, type: 2 } as const
-      const msg_id = await begin(bot, target)
-      await append(bot, target, { msg_id, index: 1, text: 'half' })
-      expectSuccess(await groupCall(owner.api, '/group/kick', group, { user_list: [bot.id] }))
-      const next = { msg_id, index: 2, text: 'x' }
-      expect(await append(bot, target, next)).toBe(answerCode.not_group_member)
-      expect(await append(bot, target, { ...next, end: { state: 'done' } })).toBe(
-        answerCode.not_group_member,
-      )
-      const body = { conversation_id: group, msg_id }
-      const cancel = await bot.api.call('POST', '/message/stream/cancel', { body })
-      expect(cancel.code).not.toBe(answerCode.ok)
-      pass(31 * secondMs)
-      expect(await ended(owner, group, msg_id)).toMatchObject({
-        content: 'half',
-        stream: { state: 'interrupted' },
-      })
-    })
+    once(
+      'streams: a removed sender appends, ends and cancels nothing, and the text so far stays',
+      async () => {
+        const [owner, bot] = await sessions(server, 2)
+        const group = await aGroup(owner, { members: [bot] })
+        const target = { id: group, type: 2 } as const
+        const msg_id = await begin(bot, target)
+        await append(bot, target, { msg_id, index: 1, text: 'half' })
+        expectSuccess(await groupCall(owner.api, '/group/kick', group, { user_list: [bot.id] }))
+        const next = { msg_id, index: 2, text: 'x' }
+        expect(await append(bot, target, next)).toBe(answerCode.not_group_member)
+        expect(await append(bot, target, { ...next, end: { state: 'done' } })).toBe(
+          answerCode.not_group_member,
+        )
+        const body = { conversation_id: group, msg_id }
+        const cancel = await bot.api.call('POST', '/message/stream/cancel', { body })
+        expect(cancel.code).not.toBe(answerCode.ok)
+        pass(31 * secondMs)
+        expect(await ended(owner, group, msg_id)).toMatchObject({
+          content: 'half',
+          stream: { state: 'interrupted' },
+        })
+      },
+    )
 
     it('streams: a dissolution and the deletion of the sender end it', async () => {
       const [owner, member, bob] = await sessions(server, 3)

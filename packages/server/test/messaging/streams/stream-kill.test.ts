@@ -14,7 +14,7 @@ import { append, begin, shown } from '../../support/messaging/streams.js'
 import { Random } from '../../support/random.js'
 
 const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
-const kills = isFullRun ? 8 : 2
+const kills = isFullRun ? 8 : 1
 const writerCount = 6
 const timeoutMs = 240_000
 const env = {
