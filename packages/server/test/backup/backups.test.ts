@@ -3,7 +3,14 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync 
 import { hostname } from 'node:os'
 import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isFullRun, type Session, TempFolder, testBackends, waitFor } from '@hermod/testkit'
+import {
+  isFullRun,
+  memoryDisk,
+  type Session,
+  TempFolder,
+  testBackends,
+  waitFor,
+} from '@hermod/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { metric } from '../support/attack.js'
 import {
@@ -32,7 +39,7 @@ describe.each(embedded)('backups on $name', (backend) => {
   let bob: Session
 
   beforeEach(async () => {
-    place = new TempFolder('backups')
+    place = new TempFolder('backups', memoryDisk())
     target = join(place.path, 'backups')
     ;[alice, bob] = await sessions(server, 2)
     return () => place[Symbol.dispose]()
@@ -209,7 +216,7 @@ describe.each(remote)('backups on $name', (backend) => {
     timeout: timeoutMs,
   }, async () => {
     await using server = await InProcessServer.start(backend)
-    using place = new TempFolder('backups')
+    using place = new TempFolder('backups', memoryDisk())
     const target = join(place.path, 'backups')
     const [alice, bob] = await sessions(server, 2)
     const { err } = await callHermod(['backup', 'create', '--to', target], server.settings)

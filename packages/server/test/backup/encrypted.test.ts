@@ -11,6 +11,7 @@ import {
 import { basename, join } from 'node:path'
 import {
   isFullRun,
+  memoryDisk,
   type ServerProcess,
   type Session,
   startServer,
@@ -59,7 +60,7 @@ describe('encrypted backups', () => {
   /** Two backups of a service with a message and a file, before and after one of each. */
   beforeAll(async () => {
     scrypt = new RememberedScrypt()
-    place = new TempFolder('encrypted')
+    place = new TempFolder('encrypted', memoryDisk())
     target = path('target')
     passphraseFile = fileWith('passphrase', 'correct horse battery')
     server = await startServer({ env: { HERMOD_BACKUP_PASSPHRASE_FILE: passphraseFile } })

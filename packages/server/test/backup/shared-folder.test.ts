@@ -1,7 +1,7 @@
 /** Plain and encrypted backups in one folder, of a service whose settings have no passphrase. */
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type ServerProcess, startServer, TempFolder } from '@hermod/testkit'
+import { memoryDisk, type ServerProcess, startServer, TempFolder } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import { metric } from '../support/attack.js'
@@ -19,7 +19,7 @@ describe('plain and encrypted backups of one folder', () => {
   let settings: Readonly<Record<string, string>>
 
   beforeAll(async () => {
-    place = new TempFolder('shared')
+    place = new TempFolder('shared', memoryDisk())
     target = join(place.path, 'target')
     passphraseFile = join(place.path, 'passphrase')
     writeFileSync(passphraseFile, 'correct horse battery', { mode: 0o600 })

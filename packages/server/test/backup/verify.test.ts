@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { basename, join } from 'node:path'
-import { isFullRun, TempFolder, testBackends } from '@hermod/testkit'
+import { isFullRun, memoryDisk, TempFolder, testBackends } from '@hermod/testkit'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Manifest } from '../../dist/backup/manifest.js'
@@ -67,7 +67,7 @@ describe.runIf(sqlite)('hermod backup verify', () => {
     )
 
   beforeAll(async () => {
-    folder = new TempFolder('verify')
+    folder = new TempFolder('verify', memoryDisk())
     target = join(folder.path, 'backups')
     const env = { ...outbound, HERMOD_SECRET_KEY: secretKey, HERMOD_BACKUP_DIR: target }
     watched = await WatchedServer.start(sqlite as NonNullable<typeof sqlite>, { env })
@@ -344,7 +344,7 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       const verify = () =>
         callHermod(['backup', 'verify', '--url', url], { HERMOD_SECRET_KEY: secretKey })
       expect((await verify()).err).toContain('uses the database of --url')
-      using target = new TempFolder('file-backups')
+      using target = new TempFolder('file-backups', memoryDisk())
       const settings = { ...server.settings, HERMOD_SECRET_KEY: secretKey }
       const files = await backupCommand(['files', '--to', join(target.path, 'all')], settings)
       await server.stop()

@@ -1,7 +1,7 @@
 /** Backups as tests make them, and restores of them by hand. */
 import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { TempFolder } from '@hermod/testkit'
+import { memoryDisk, TempFolder } from '@hermod/testkit'
 import { DatabaseSync } from '@photostructure/sqlite'
 import type { Manifest } from '../../../dist/backup/manifest.js'
 import { callHermod } from '../hermod-command.js'
@@ -29,7 +29,7 @@ export async function makeBackup(
 
 /** A data folder with the contents of a backup. */
 export class RestoredFolder implements Disposable {
-  readonly #folder = new TempFolder('restored')
+  readonly #folder = new TempFolder('restored', memoryDisk())
   readonly dataDir: string
 
   /** @param keyFile secret.key of the server */
