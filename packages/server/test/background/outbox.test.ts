@@ -447,7 +447,7 @@ describe.each(testBackends())('the outbox on $name', (backend) => {
     },
   )
 
-  once('lets a consumer go on where it was', async () => {
+  it('lets a consumer go on where it was', async () => {
     {
       const consumer = new TestConsumer('kept')
       await using node = open(consumer)
@@ -505,34 +505,31 @@ describe.each(testBackends())('the outbox on $name', (backend) => {
     expect([of(apps[0]), of(apps[1])]).toEqual([['seen', 'then'], ['then b']])
   })
 
-  once(
-    'a share that is given back: is free once nothing is handled, and another node goes on',
-    async () => {
-      const consumers = [new TestConsumer('shared'), new TestConsumer('shared')] as const
-      const [held, other] = [new TestShares(), new TestShares({ isHeld: false })]
-      await using first = new OutboxNode(place.openDatabase(), [consumers[0]], held)
-      await using second = new OutboxNode(place.openDatabase(), [consumers[1]], other)
-      await Promise.all([first.relay.start(), second.relay.start()])
-      for (let index = 0; index < 20; index++) await second.append(fact(String(index)))
-      await consumers[0].got(20)
-      let isHandling = false
-      consumers[0].before = async () => {
-        isHandling = true
-        await sleep(50)
-        isHandling = false
-      }
-      await first.append(fact('20'))
-      await waitFor(() => isHandling && true, { what: 'the event is handled', ...patience })
-      await held.giveBack()
-      expect(isHandling).toBe(false)
-      other.take()
-      await first.append(fact('21'))
-      await consumers[1].got(1)
-      const labels = consumers.map(({ events }) => events.map(labelOf))
-      expect(labels.flat()).toEqual(Array.from({ length: 22 }, (_, index) => String(index)))
-      expect(labels[0]).toHaveLength(21)
-    },
-  )
+  it('a share that is given back: is free once nothing is handled, and another node goes on', async () => {
+    const consumers = [new TestConsumer('shared'), new TestConsumer('shared')] as const
+    const [held, other] = [new TestShares(), new TestShares({ isHeld: false })]
+    await using first = new OutboxNode(place.openDatabase(), [consumers[0]], held)
+    await using second = new OutboxNode(place.openDatabase(), [consumers[1]], other)
+    await Promise.all([first.relay.start(), second.relay.start()])
+    for (let index = 0; index < 20; index++) await second.append(fact(String(index)))
+    await consumers[0].got(20)
+    let isHandling = false
+    consumers[0].before = async () => {
+      isHandling = true
+      await sleep(50)
+      isHandling = false
+    }
+    await first.append(fact('20'))
+    await waitFor(() => isHandling && true, { what: 'the event is handled', ...patience })
+    await held.giveBack()
+    expect(isHandling).toBe(false)
+    other.take()
+    await first.append(fact('21'))
+    await consumers[1].got(1)
+    const labels = consumers.map(({ events }) => events.map(labelOf))
+    expect(labels.flat()).toEqual(Array.from({ length: 22 }, (_, index) => String(index)))
+    expect(labels[0]).toHaveLength(21)
+  })
 
   once(
     'passes over what a consumer does not want, and begins with what comes once it does',
